@@ -1,0 +1,1 @@
+"""The command line: ``tfrec`` with its commands, and ``tfrec-convert``."""

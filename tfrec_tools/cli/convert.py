@@ -1,0 +1,166 @@
+"""``tfrec convert``: flags to a request, progress while it runs, a summary at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from tfrec_tools import conversion, local_engine
+from tfrec_tools.cli.summaries import manifest_summary, plan_summary
+from tfrec_tools.errors import RequestError
+from tfrec_tools.request import DEFAULT_SEED, Request
+
+
+@click.command("convert", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("source")
+@click.argument("output")
+@click.option("--schema", metavar="FILE", help="YAML schema; by default image, label, filename.")
+@click.option(
+    "--splits", metavar="NAME=RATIO,…", help="Share per split, such as train=0.8,test=0.2."
+)
+@click.option(
+    "--split",
+    "split_files",
+    metavar="NAME=GLOB",
+    multiple=True,
+    help="Files of one split, such as test='fold1/**'. May be repeated.",
+)
+@click.option("--split-by", metavar="COLUMN", help="With --splits: equal values stay in one split.")
+@click.option(
+    "--stratify", metavar="FEATURE", help="With --splits: divide every class in these ratios."
+)
+@click.option(
+    "--splits-from", metavar="DATASET", help="Divide as this dataset was, with its class names."
+)
+@click.option(
+    "--num-shards",
+    metavar="N",
+    help="Shards per split, or train=16,test=2. By default one per 128 MiB, for small data more.",
+)
+@click.option(
+    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of order and splits."
+)
+@click.option(
+    "--order",
+    type=click.Choice(["shuffled", "source"]),
+    default="shuffled",
+    show_default=True,
+    help="Shuffled over the whole dataset, or sorted by path.",
+)
+@click.option(
+    "--check",
+    type=click.Choice(["decode", "header"]),
+    default="decode",
+    show_default=True,
+    help="Decode every image once, or trust its header and end marker (faster).",
+)
+@click.option(
+    "--labels/--no-labels", default=None, help="Whether folders are classes. By default they are."
+)
+@click.option(
+    "--exclude",
+    metavar="GLOB",
+    multiple=True,
+    help="Paths to leave out, such as 'masks/**'. May be repeated.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="List up to 20 bad inputs and write nothing, or leave them out and report them.",
+)
+@click.option("--max-errors", type=int, metavar="N", help="With --on-error skip: at most so many.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first bad input.")
+@click.option(
+    "--compression",
+    type=click.Choice(["gzip"]),
+    help="Smaller, but without random access and readable by TensorFlow only.",
+)
+@click.option("--name", help="The dataset's name; by default the source folder's.")
+@click.option("--overwrite", is_flag=True, help="Replace the dataset in OUTPUT.")
+@click.option("--workers", type=int, metavar="N", help="Processes; by default one per core.")
+@click.option(
+    "--runner",
+    type=click.Choice(["local", "FnApiRunner"]),
+    default="local",
+    show_default=True,
+    help="The engine: this machine's processes, or Apache Beam in this process.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+def convert_command(
+    *,
+    source: str,
+    output: str,
+    workers: int | None,
+    runner: str,
+    dry_run: bool,
+    quiet: bool,
+    split_files: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Convert the images in SOURCE to a dataset of TFRecord shards in OUTPUT.
+
+    SOURCE is a folder (or a URL such as gs://bucket/images) laid out as
+    class/…/image or split/class/…/image. OUTPUT is a new or empty folder. The
+    same command run again goes on where an interrupted one ended.
+    """
+    local_engine.leave_pandas_out()
+    request = conversion.make_request(
+        source, output, split_files=conversion.named_globs(split_files), **options
+    )
+    if workers is not None and workers < 1:
+        raise RequestError(f"--workers must be at least 1 (got {workers})")
+    with _progress(shown=not quiet and sys.stderr.isatty()) as on_progress:
+        if dry_run:
+            text = plan_summary(local_engine.plan_conversion(request, on_progress=on_progress))
+        else:
+            text = manifest_summary(_convert(request, runner, workers, on_progress), output)
+    if not quiet:
+        click.echo(text)
+
+
+def _convert(
+    request: Request, runner: str, workers: int | None, on_progress: Callable[..., None] | None
+) -> Any:
+    if runner == "local":
+        return local_engine.convert(request, num_workers=workers, on_progress=on_progress)
+    from beam_jobs import images
+
+    if workers is not None:
+        raise RequestError("--workers goes with --runner local")
+    return images.run(request)
+
+
+@contextlib.contextmanager
+def _progress(*, shown: bool) -> Iterator[Callable[..., None] | None]:
+    """Show a bar on the terminal: files, MB/s and rejected inputs."""
+    if not shown:
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=" files", dynamic_ncols=True, desc="listing", leave=False) as bar:
+
+        def show(progress: Any) -> None:
+            if progress.total_files is not None and bar.total is None:
+                bar.set_description("converting", refresh=False)
+                bar.reset(total=progress.total_files)
+            bar.n = progress.num_files
+            if bar.total is not None:
+                elapsed_s = bar.format_dict["elapsed"] or 1e-9
+                bar.set_postfix_str(
+                    f"{progress.num_bytes / 1e6 / elapsed_s:.0f} MB/s, "
+                    f"{progress.num_rejected} rejected",
+                    refresh=False,
+                )
+            bar.update(0)
+            if bar.n == bar.total:
+                bar.refresh()
+
+        yield show

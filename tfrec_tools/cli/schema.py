@@ -1,0 +1,58 @@
+"""``tfrec schema``: check schema files, print ready ones and the JSON Schema for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import tfrec_tools
+from tfrec_tools.errors import RequestError, counted, listed
+
+
+def ready_schemas() -> dict[str, Path]:
+    """Return the ready schema files by name: in the wheel, or in a checkout's ``schemas/``."""
+    package = Path(tfrec_tools.__file__).parent
+    folder = package / "ready_schemas"
+    if not folder.is_dir():
+        folder = package.parent / "schemas"
+    return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
+
+
+@click.group("schema", context_settings={"help_option_names": ["-h", "--help"]})
+def schema_group() -> None:
+    """Check schema files, and start new ones."""
+
+
+@schema_group.command("check")
+@click.argument("file")
+def check_command(file: str) -> None:
+    """Check the schema FILE and name everything that is wrong in it."""
+    from tfrec_tools import schema_files  # pydantic and YAML: other commands start without
+
+    schema = schema_files.load_schema(file)
+    click.echo(f"{file}: {counted(len(schema.features), 'feature')}, no problems")
+
+
+@schema_group.command("example")
+@click.argument("name", required=False)
+def example_command(name: str | None) -> None:
+    """Print the ready schema NAME; without a name, list them."""
+    ready = ready_schemas()
+    if name is None:
+        for known, file in ready.items():
+            title = file.read_text("utf-8").partition("\n")[0].lstrip("# ")
+            click.echo(f"{known}: {title}")
+        return
+    if name not in ready:
+        raise RequestError(f"NAME must be one of {listed(sorted(ready))} (got {name!r})")
+    click.echo(ready[name].read_text("utf-8"), nl=False)
+
+
+@schema_group.command("json-schema")
+def json_schema_command() -> None:
+    """Print the JSON Schema of schema files, for editors that check YAML."""
+    from tfrec_tools import schema_files
+
+    click.echo(json.dumps(schema_files.json_schema(), indent=2))

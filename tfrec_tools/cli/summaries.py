@@ -1,0 +1,136 @@
+"""What is said about plans and finished datasets: text from values, nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tfrec_tools.errors import counted, listed
+from tfrec_tools.manifest import Manifest
+from tfrec_tools.schema import ClassLabelFeature
+
+if TYPE_CHECKING:
+    from tfrec_tools.local_engine import Placed
+
+MAX_SHOWN_CLASSES = 20
+
+
+def bytes_text(num_bytes: int) -> str:
+    """Return a size for people: ``812 B``, ``4.1 MB``."""
+    size = float(num_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows as lines with columns of equal width; all but the first are right-aligned."""
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def ignored_text(ignored: dict[str, int]) -> str:
+    """Return which files were passed over, by extension."""
+    return listed([f"{number} {extension}" for extension, number in ignored.items()])
+
+
+def manifest_summary(manifest: Manifest, output: str) -> str:
+    """Return what was written, and how it is read."""
+    rows = [("split", "records", "shards", "size")]
+    rows += [
+        (
+            split.name,
+            f"{split.num_records:,}",
+            f"{len(split.shards):,}",
+            bytes_text(split.num_bytes),
+        )
+        for split in manifest.splits
+    ]
+    lines = [
+        f"Wrote {counted(manifest.num_records, 'record')} to {output}",
+        *_indented(aligned(rows)),
+    ]
+    for name, feature in manifest.schema.features_of(ClassLabelFeature).items():
+        names = feature.names or ()
+        lines.append(
+            f"{name}: {counted(len(names), 'class', 'classes')} ({listed(names, limit=6)})"
+        )
+        lines += [f"Note: {text}" for text in _missing_classes(manifest, name)]
+    if manifest.num_rejected:
+        lines.append(f"Rejected {counted(manifest.num_rejected, 'input')}, listed in report.jsonl")
+    if manifest.ignored:
+        lines.append(f"Ignored files that are no images: {ignored_text(dict(manifest.ignored))}")
+    if len(manifest.splits) == 1:
+        lines.append("All records are in one split; --splits train=0.9,test=0.1 would divide them.")
+    lines.append(
+        f'Read it with: tfrec_tools.reader.load("{output}", split="{manifest.splits[0].name}")'
+    )
+    return "\n".join(lines)
+
+
+def _missing_classes(manifest: Manifest, feature: str) -> list[str]:
+    notes = []
+    for split in manifest.splits:
+        counts = manifest.class_counts(split.name, feature)
+        missing = [name for name, number in counts.items() if not number]
+        if missing:
+            notes.append(f"split {split.name!r} has no records of {listed(missing, limit=5)}")
+    return notes
+
+
+def plan_summary(placed: Placed) -> str:
+    """Return what a conversion would write: splits, shards, sizes and classes."""
+    plan = placed.plan
+    split = placed.files.column("split").to_numpy()
+    sizes = placed.files.column("num_bytes").to_numpy()
+    rows = [("split", "records", "shards", "source size")]
+    for index, name in enumerate(plan.splits.names):
+        here = split == index
+        size = bytes_text(int(sizes[here].sum()))
+        rows.append((name, f"{int(here.sum()):,}", f"{plan.num_shards[index]:,}", size))
+    lines = [
+        f"Would convert {counted(plan.num_files, 'image')} ({bytes_text(plan.num_bytes)}) of "
+        f"{plan.request.source.root} to dataset {plan.name!r} in {plan.request.output}",
+        *_indented(aligned(rows)),
+        *_class_lines(placed, split),
+    ]
+    lines += [f"Note: {note}" for note in plan.layout.notes]
+    if plan.ignored:
+        lines.append(f"Ignoring files that are no images: {ignored_text(dict(plan.ignored))}")
+    lines.append(f"Plan {plan.fingerprint()}; nothing was written")
+    return "\n".join(lines)
+
+
+def _class_lines(placed: Placed, split: np.ndarray) -> list[str]:
+    plan = placed.plan
+    if plan.layout.label_depth is None:
+        return []
+    names = next(iter(plan.schema.features_of(ClassLabelFeature).values())).names or ()
+    folders = placed.files.column("folder").unify_dictionaries().combine_chunks()
+    labels = np.array(
+        [
+            plan.layout.label(folder).decode("utf-8", "replace")
+            for folder in folders.dictionary.to_pylist()
+        ]
+    )[np.asarray(folders.indices)]
+    rows = [("class", *plan.splits.names)]
+    for name in names[:MAX_SHOWN_CLASSES]:
+        counts = np.bincount(split[labels == name], minlength=len(plan.splits.names))
+        rows.append((name, *(f"{count:,}" for count in counts)))
+    more = len(names) - MAX_SHOWN_CLASSES
+    lines = _indented(aligned(rows))
+    return [*lines, f"  … and {more} more classes"] if more > 0 else lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}" for line in lines]

@@ -1,0 +1,74 @@
+"""TensorFlow Metadata: ``schema.pbtxt``, the text form of ``tensorflow.metadata.v0.Schema``.
+
+Read by TFDV, TFT/TFXIO and Ray Data.
+"""
+
+from __future__ import annotations
+
+from tfrec_tools.manifest import Manifest
+from tfrec_tools.schema import (
+    BoolFeature,
+    ClassLabelFeature,
+    Feature,
+    ImageFeature,
+    MaskFeature,
+    StoredColumn,
+    StoredType,
+    TextFeature,
+)
+
+_TYPES = {StoredType.BYTES: "BYTES", StoredType.INT64: "INT", StoredType.FLOAT32: "FLOAT"}
+
+
+def schema_pbtxt(manifest: Manifest) -> bytes:
+    """Return the text proto: one ``feature`` per stored column, sorted by name."""
+    owners = {
+        column.name: (name, feature)
+        for name, feature in manifest.schema.features.items()
+        for column in feature.stored(name)
+    }
+    blocks = []
+    for column in manifest.schema.stored:
+        name, feature = owners[column.name]
+        domain = _domain(name, feature) if column.name == name else ""
+        blocks.append(_block(column, domain, target=feature.target and column.name == name))
+    return "".join(blocks).encode()
+
+
+def _block(column: StoredColumn, domain: str, *, target: bool) -> str:
+    dimensions = "".join(f" dim {{ size: {size} }}" for size in column.shape)
+    lines = [
+        f"  name: {_quoted(column.name)}",
+        f"  type: {_TYPES[column.type]}",
+        f"  shape {{{dimensions} }}" if dimensions else "  shape {}",
+        "  presence { min_fraction: 1.0 min_count: 1 }",
+    ]
+    lines += [f"  {domain}"] if domain else []
+    lines += ['  annotation { tag: "target" }'] if target else []
+    return "feature {\n" + "\n".join(lines) + "\n}\n"
+
+
+def _domain(name: str, feature: Feature) -> str:
+    match feature:
+        case ImageFeature() if feature.is_raw:
+            return ""
+        case ImageFeature() | MaskFeature():
+            return "image_domain { minimum_supported_image_fraction: 1.0 }"
+        case ClassLabelFeature(names=names):
+            last = max(len(names or ()) - 1, 0)
+            return f"int_domain {{ name: {_quoted(name)} min: 0 max: {last} is_categorical: true }}"
+        case TextFeature():
+            return "natural_language_domain {}"
+        case BoolFeature():
+            return "bool_domain {}"
+        case _:
+            return ""
+
+
+def _quoted(text: str) -> str:
+    """Return a string of the text proto format; bytes beyond ASCII as octal escapes."""
+    escaped = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}"
+        for byte in text.encode()
+    )
+    return f'"{escaped}"'

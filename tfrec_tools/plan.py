@@ -1,0 +1,367 @@
+"""The plan: a request resolved by a survey. All that follows is a function of plan and input."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from tfrec_tools.errors import (
+    Problem,
+    RecordError,
+    RequestError,
+    SchemaError,
+    clipped,
+    counted,
+    listed,
+)
+from tfrec_tools.layout import Layout, find_layout
+from tfrec_tools.manifest import FORMAT_VERSION
+from tfrec_tools.records import path_text
+from tfrec_tools.request import OnError, Order, Request
+from tfrec_tools.schema import (
+    ClassLabelFeature,
+    ImageFeature,
+    MaskFeature,
+    Schema,
+    TextFeature,
+    is_path_pattern,
+)
+from tfrec_tools.shard_names import ShardId, shard_name
+from tfrec_tools.splitting import SplitRule, resolve_splits, split_of_group
+from tfrec_tools.survey import Survey
+
+TARGET_SHARD_BYTES = 128 << 20  # 128 MiB: a minute's work for one worker, 400 files for 50 GB
+PARALLEL_SHARD_BYTES = 4 << 20  # 4 MiB: small data still gets shards enough …
+PARALLEL_SHARDS = 16  # … to be written and read in parallel
+
+SOURCE_COLUMNS = ("label", "filename", "folder", "stem", "extension")
+"""What an image source knows of each record besides its bytes, all of it from the path."""
+
+DEFAULT_SCHEMA = Schema(
+    features={
+        "image": ImageFeature(),
+        "label": ClassLabelFeature(target=True),
+        "filename": TextFeature(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """``schema``: with its name and all class names. ``num_shards``: per split.
+
+    ``codecs``: versions of the encoders, where the schema asks for other bytes than the
+    files'. ``first_positions``: for source order, the position of each unit's first record
+    within each split that paths decide; ``num_positions`` their number per such split.
+    """
+
+    request: Request
+    schema: Schema
+    layout: Layout
+    splits: SplitRule
+    num_shards: tuple[int, ...]
+    codecs: Mapping[str, str] = field(default_factory=dict)
+    first_positions: Mapping[bytes, tuple[int, ...]] = field(default_factory=dict)
+    num_positions: tuple[int, ...] = ()
+    num_files: int = 0
+    num_bytes: int = 0
+    ignored: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The dataset's name, an identifier in lower case."""
+        return self.schema.name or "dataset"
+
+    @property
+    def shards(self) -> list[ShardId]:
+        """Every shard, empty ones too, in order."""
+        return [
+            ShardId(split, index)
+            for split, count in zip(self.splits.names, self.num_shards, strict=True)
+            for index in range(count)
+        ]
+
+    def shard_name(self, shard: ShardId) -> str:
+        """Return the file name of ``shard``."""
+        count = self.num_shards[self.splits.names.index(shard.split)]
+        return shard_name(shard, count, gzip=self.request.compression == "gzip")
+
+    def fingerprint(self) -> str:
+        """Return what identifies the plan: equal plans on equal input give equal bytes.
+
+        It holds no root, no output, no times, no workers, no runner and no on-error policy.
+        """
+        request = self.request
+        content = {
+            "format_version": FORMAT_VERSION,
+            "schema": self.schema.to_dict(),
+            "source": request.source.kind,
+            "label_depth": self.layout.label_depth,
+            "splits": self.splits.to_dict(),
+            "num_shards": list(self.num_shards),
+            "seed": request.seed,
+            "order": request.order.value,
+            "check": request.check.value,
+            "compression": request.compression,
+            "codecs": dict(self.codecs),
+        }
+        text = json.dumps(content, sort_keys=True, ensure_ascii=True)
+        return hashlib.blake2b(text.encode(), digest_size=16, person=b"tfrec.plan").hexdigest()
+
+
+def resolve(request: Request, survey: Survey, codecs: Mapping[str, str]) -> Plan:
+    """Return the plan. ``codecs``: the versions of this machine's image encoders.
+
+    Raises RequestError, SchemaError or SourceError where request and input do not fit.
+    """
+    schema = request.schema or _default_schema(request)
+    labels = [
+        name
+        for name, feature in schema.features_of(ClassLabelFeature).items()
+        if (feature.from_ or "label") == "label"
+    ]
+    _check_columns(schema, labelled=bool(labels))
+    if labels and request.source.labels is False:
+        raise RequestError(
+            f"--no-labels contradicts the schema's class label {labels[0]!r}; drop one of them"
+        )
+    labels_given = any(schema.features[name].names for name in labels)  # type: ignore[union-attr]
+    frozen = (request.splits_from or {}).get("class_names") or {}
+    request = _with_default_name(request, schema)
+    layout = find_layout(
+        request, survey, labelled=bool(labels), names_given=labels_given or bool(frozen)
+    )
+    schema = _with_names(schema, request.name, labels, layout, frozen)
+    _check_unknown_classes(request, schema, labels, layout, survey)
+    splits = resolve_splits(request, layout, survey)
+    for column in (splits.by, splits.stratify):
+        _check_split_column(
+            schema, column, stratify=column is not None and column == splits.stratify
+        )
+    first_positions, num_positions = (
+        _positions(layout, splits, survey) if request.order is Order.SOURCE else ({}, ())
+    )
+    return Plan(
+        request=request,
+        schema=schema,
+        layout=layout,
+        splits=splits,
+        num_shards=_num_shards(request, schema, layout, splits, survey),
+        codecs=dict(codecs)
+        if any(f.recodes for f in schema.features_of(ImageFeature).values())
+        or any(f.resize for f in schema.features_of(MaskFeature).values())
+        else {},
+        first_positions=first_positions,
+        num_positions=num_positions,
+        num_files=survey.num_files,
+        num_bytes=survey.num_bytes,
+        ignored=survey.ignored,
+    )
+
+
+def dataset_name(text: str) -> str:
+    r"""Return ``text`` as a dataset name ``[a-z]\w*``, as TFDS wants it."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    name = re.sub(r"\W+", "_", plain).strip("_")
+    if not name:
+        return "dataset"
+    return name if name[0].isalpha() else f"dataset_{name}"
+
+
+def default_num_shards(num_bytes: int) -> int:
+    """Return how many shards a split of so many source bytes gets."""
+    by_size = -(-num_bytes // TARGET_SHARD_BYTES)
+    for_parallelism = min(PARALLEL_SHARDS, -(-num_bytes // PARALLEL_SHARD_BYTES))
+    return max(by_size, for_parallelism, 1)
+
+
+def _default_schema(request: Request) -> Schema:
+    if request.source.labels is not False:
+        return DEFAULT_SCHEMA
+    features = {name: f for name, f in DEFAULT_SCHEMA.features.items() if name != "label"}
+    return Schema(features=features)
+
+
+def _with_default_name(request: Request, schema: Schema) -> Request:
+    return dataclasses.replace(request, name=request.name or schema.name)
+
+
+def _check_columns(schema: Schema, *, labelled: bool) -> None:
+    """Refuse features that name a column which an image source does not have."""
+    problems = []
+    columns = [c for c in SOURCE_COLUMNS if labelled or c != "label"]
+    for name, feature in schema.features.items():
+        if is_path_pattern(feature):
+            allowed = isinstance(feature, (ImageFeature, MaskFeature)) or feature.kind in (
+                "text",
+                "bytes",
+            )
+            if not allowed:
+                problems.append(
+                    Problem(f"features.{name}.from", f"kind {feature.kind} cannot come from a file")
+                )
+            problems += pattern_problems(name, feature.from_ or "")
+        elif isinstance(feature, ImageFeature):
+            if feature.from_ is not None:
+                problems.append(
+                    Problem(
+                        f"features.{name}.from",
+                        "must be left out (the listed image itself) or be a path pattern such as "
+                        f"'../depth/{{stem}}.png' (got {feature.from_!r})",
+                    )
+                )
+        else:
+            default = "label" if isinstance(feature, ClassLabelFeature) else name
+            column = feature.from_ or default
+            if column not in columns:
+                problems.append(
+                    Problem(
+                        f"features.{name}.from",
+                        f"an image source has the columns {', '.join(columns)} (got {column!r})",
+                    )
+                )
+    if not any(isinstance(f, ImageFeature) and f.from_ is None for f in schema.features.values()):
+        problems.append(
+            Problem("features", "must hold a feature `kind: image` for the listed images")
+        )
+    if problems:
+        raise SchemaError(problems)
+
+
+def pattern_problems(name: str, pattern: str) -> list[Problem]:
+    """Return what is wrong with a path pattern."""
+    try:
+        pattern.format(**dict.fromkeys(PATTERN_FIELDS, "x"))
+    except (KeyError, IndexError, ValueError, AttributeError):
+        known = ", ".join(f"{{{placeholder}}}" for placeholder in PATTERN_FIELDS)
+        return [
+            Problem(f"features.{name}.from", f"knows the placeholders {known} (got {pattern!r})")
+        ]
+    return []
+
+
+PATTERN_FIELDS = ("stem", "folder", "label", "file", "extension")
+"""Placeholders of a path pattern, all taken from the path of the listed image."""
+
+
+def _with_names(
+    schema: Schema,
+    name: str | None,
+    labels: list[str],
+    layout: Layout,
+    frozen: Mapping[str, Any],
+) -> Schema:
+    """Return the schema with the dataset's name and every class name filled in."""
+    features = dict(schema.features)
+    for label, feature in schema.features_of(ClassLabelFeature).items():
+        if feature.names is not None:
+            continue
+        if label in frozen:
+            names = tuple(frozen[label])
+        elif label in labels:
+            names = layout.class_names
+        else:
+            raise SchemaError(
+                [Problem(f"features.{label}.names", "are required where the label is no folder")]
+            )
+        features[label] = dataclasses.replace(feature, names=names)
+    return dataclasses.replace(schema, name=dataset_name(name or "dataset"), features=features)
+
+
+def _check_unknown_classes(
+    request: Request, schema: Schema, labels: list[str], layout: Layout, survey: Survey
+) -> None:
+    if layout.label_depth is None or request.on_error is OnError.SKIP:
+        return
+    for label in labels:
+        known = {name.encode() for name in schema.features[label].names or ()}  # type: ignore[union-attr]
+        unknown: dict[bytes, int] = {}
+        for group, count in survey.groups.items():
+            folder = group.folder(layout.label_depth)
+            if count.num_files and folder and folder not in known:
+                unknown[folder] = unknown.get(folder, 0) + count.num_files
+        if unknown:
+            found = listed([f"{path_text(f)} ({counted(n, 'image')})" for f, n in unknown.items()])
+            names = clipped(", ".join(schema.features[label].names or ()))  # type: ignore[union-attr]
+            raise RecordError(
+                f"every class folder of {request.source.root} must be one of {names} (also found: "
+                f"{found}); add them to features.{label}.names, or leave them out with --exclude"
+            )
+
+
+def _check_split_column(schema: Schema, column: str | None, *, stratify: bool) -> None:
+    if column is None:
+        return
+    if stratify:
+        feature = schema.features.get(column)
+        if not isinstance(feature, ClassLabelFeature) or (feature.from_ or "label") != "label":
+            raise RequestError(
+                f"stratify must name a class label that is the folder (got {column!r})"
+            )
+    elif column not in SOURCE_COLUMNS and column not in schema.features:
+        raise RequestError(
+            f"`by` must name a column of the source: {', '.join(SOURCE_COLUMNS)} (got {column!r})"
+        )
+
+
+def _split_bytes(schema: Schema, layout: Layout, splits: SplitRule, survey: Survey) -> list[int]:
+    """Return the surveyed bytes of each split, by exact arithmetic."""
+    image = next(f for f in schema.features_of(ImageFeature).values() if f.from_ is None)
+    shape = image.raw_shape
+    totals = [Fraction(0) for _ in splits.names]
+    for group, count in survey.groups.items():
+        size = count.num_bytes
+        if shape is not None:
+            size = count.num_files * shape[0] * shape[1] * shape[2]
+        index = split_of_group(splits, layout, group)
+        if index is not None and index >= 0:
+            totals[index] += size
+        elif index is None:
+            for split in range(len(totals)):
+                totals[split] += size * splits.share(split)
+    return [-(-total.numerator // total.denominator) for total in totals]
+
+
+def _num_shards(
+    request: Request, schema: Schema, layout: Layout, splits: SplitRule, survey: Survey
+) -> tuple[int, ...]:
+    defaults = [default_num_shards(b) for b in _split_bytes(schema, layout, splits, survey)]
+    asked = request.num_shards
+    if asked is None:
+        return tuple(defaults)
+    if isinstance(asked, int):
+        return tuple(asked for _ in defaults)
+    unknown = sorted(set(asked) - set(splits.names))
+    if unknown:
+        raise RequestError(
+            f"--num-shards must name one of the splits {', '.join(splits.names)} (got {unknown[0]!r})"
+        )
+    return tuple(
+        asked.get(name, default) for name, default in zip(splits.names, defaults, strict=True)
+    )
+
+
+def _positions(
+    layout: Layout, splits: SplitRule, survey: Survey
+) -> tuple[dict[bytes, tuple[int, ...]], tuple[int, ...]]:
+    """Return where each unit's records start in source order, and how many there are.
+
+    Positions are counted within each split that paths decide: counted over all splits, a
+    folder's records would share one range of ranks and fall into few of their shards.
+    """
+    count_of = [0] * (len(splits.names) if splits.is_by_path else 1)
+    first: dict[bytes, tuple[int, ...]] = {}
+    for unit in sorted({group.first for group in survey.groups}):
+        first[unit] = tuple(count_of)
+        for group, count in survey.groups.items():
+            if group.first == unit:
+                index = split_of_group(splits, layout, group) if splits.is_by_path else 0
+                count_of[index or 0] += count.num_files
+    return first, tuple(count_of)

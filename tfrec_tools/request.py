@@ -1,0 +1,98 @@
+"""What the user asks for. Frozen when the work starts; refuses nonsense at birth."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from tfrec_tools.errors import RequestError
+from tfrec_tools.placement import MAX_NUM_SHARDS
+from tfrec_tools.schema import Schema, SplitsSpec
+
+DEFAULT_SEED = 0
+MAX_SEED = (1 << 64) - 1
+
+
+class OnError(enum.Enum):
+    """What a bad input does to the conversion."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class Check(enum.Enum):
+    """How closely an image is looked at before it is stored."""
+
+    DECODE = "decode"
+    HEADER = "header"
+
+
+class Order(enum.Enum):
+    """The dataset's one order: by hash, or as in the source."""
+
+    SHUFFLED = "shuffled"
+    SOURCE = "source"
+
+
+class IfExists(enum.Enum):
+    """What to do when the output folder already holds a dataset."""
+
+    FAIL = "fail"
+    OVERWRITE = "overwrite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSpec:
+    """Where the input lies and how it is to be understood.
+
+    ``labels``: None means labels if the schema has any. ``exclude``: glob patterns of paths.
+    """
+
+    root: str
+    kind: Literal["images"] = "images"
+    labels: bool | None = None
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Everything that was asked. ``schema=None``: the default of the source's kind.
+
+    ``num_shards``: for all splits, or per split. ``splits_from``: the ``splits_rule`` and
+    class names of another dataset's manifest, to divide new data as that one was divided.
+    """
+
+    source: SourceSpec
+    output: str
+    schema: Schema | None = None
+    splits: SplitsSpec | None = None
+    splits_from: Mapping[str, Any] | None = None
+    num_shards: int | Mapping[str, int] | None = None
+    seed: int = DEFAULT_SEED
+    order: Order = Order.SHUFFLED
+    check: Check = Check.DECODE
+    compression: Literal["gzip"] | None = None
+    on_error: OnError = OnError.FAIL
+    max_errors: int | None = None
+    fail_fast: bool = False
+    if_exists: IfExists = IfExists.FAIL
+    name: str | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense, showing them."""
+        counts = self.num_shards
+        for count in counts.values() if isinstance(counts, Mapping) else [counts]:
+            if count is not None and not 1 <= count <= MAX_NUM_SHARDS:
+                raise RequestError(f"the number of shards must be at least 1 (got {count})")
+        if not 0 <= self.seed <= MAX_SEED:
+            raise RequestError(f"the seed must be from 0 to 2**64 - 1 (got {self.seed})")
+        if self.max_errors is not None and self.max_errors < 0:
+            raise RequestError(f"max_errors must be at least 0 (got {self.max_errors})")
+        if self.max_errors is not None and self.on_error is OnError.FAIL:
+            raise RequestError("--max-errors goes with --on-error skip")
+        if self.fail_fast and self.on_error is OnError.SKIP:
+            raise RequestError("--fail-fast goes with --on-error fail, not with skip")
+        if self.splits is not None and self.splits_from is not None:
+            raise RequestError("splits are either given or taken from a manifest, not both")

@@ -1,0 +1,23 @@
+"""What one feature stores in an Example: columns of a type and shape."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class StoredType(enum.Enum):
+    """The three lists an Example knows."""
+
+    BYTES = "bytes"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """One key of the Example; ``shape`` is ``()`` for a scalar."""
+
+    name: str
+    type: StoredType
+    shape: tuple[int, ...] = ()

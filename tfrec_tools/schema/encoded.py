@@ -1,0 +1,16 @@
+"""What encoding one column gives: values, and the records that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """Values of n records; where ``faults`` names a record's index, its value means nothing."""
+
+    values: pa.Array
+    faults: Mapping[int, str] = field(default_factory=dict)

@@ -1,0 +1,129 @@
+"""Shards as files: framed records, their checksums and the index beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tfrec_tools import record_framing
+from tfrec_tools.errors import DatasetError
+from tfrec_tools.storage import OutputFile, Storage, reason_of
+
+WRITE_BUFFER_BYTES = 4 << 20
+_GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # mtime 0, no name, unknown system
+
+
+@dataclass(slots=True)
+class ShardWriter:
+    """Frames records and appends them to one file. Not shared between threads.
+
+    After `finish`: ``num_bytes`` and ``crc32c`` of the file, ``payload_bytes`` of the payloads,
+    and `index` with one line ``offset length`` per record, as DALI expects.
+    """
+
+    file: OutputFile
+    gzip: bool = False
+    num_records: int = 0
+    num_bytes: int = 0
+    payload_bytes: int = 0
+    crc32c: int = 0
+    index_lines: list[bytes] = field(default_factory=list)
+    _pieces: list[bytes] = field(default_factory=list)
+    _pending_bytes: int = 0
+    _deflate: _Deflater | None = None
+
+    def __post_init__(self) -> None:
+        if self.gzip:
+            self._deflate = _Deflater()
+
+    def append(self, pieces: Sequence[bytes], payload_bytes: int) -> None:
+        """Append one record whose payload is the pieces joined; they are not copied."""
+        footer = record_framing.footer(record_framing.crc32c_of(pieces))
+        self._pieces.append(record_framing.header(payload_bytes))
+        self._pieces += pieces
+        self._pieces.append(footer)
+        frame_bytes = payload_bytes + record_framing.FRAME_BYTES
+        if not self.gzip:
+            offset = self.num_bytes + self._pending_bytes
+            self.index_lines.append(b"%d %d\n" % (offset, frame_bytes))
+        self.num_records += 1
+        self.payload_bytes += payload_bytes
+        self._pending_bytes += frame_bytes
+        if self._pending_bytes >= WRITE_BUFFER_BYTES:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write what is pending."""
+        self._flush(last=True)
+
+    @property
+    def index(self) -> bytes:
+        """The content of the ``.idx`` file."""
+        return b"".join(self.index_lines)
+
+    def _flush(self, *, last: bool = False) -> None:
+        pieces = self._pieces
+        if self._deflate is not None:
+            pieces = self._deflate.compress(pieces, last=last)
+            self._pending_bytes = sum(map(len, pieces))
+        self.crc32c = record_framing.crc32c_of(pieces, self.crc32c)
+        self.file.write_pieces(pieces)
+        self.num_bytes += self._pending_bytes
+        self._pieces = []
+        self._pending_bytes = 0
+
+
+class _Deflater:
+    """A gzip member written by hand: the clock and the file's name must not get into it."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
+        self._crc = 0
+        self._size = 0
+        self._started = False
+
+    def compress(self, pieces: Sequence[bytes], *, last: bool) -> list[bytes]:
+        data = b"".join(pieces)
+        self._crc = zlib.crc32(data, self._crc)
+        self._size += len(data)
+        compressed = [] if self._started else [_GZIP_HEADER]
+        self._started = True
+        compressed.append(self._zlib.compress(data))
+        if last:
+            compressed.append(self._zlib.flush())
+            trailer = self._crc.to_bytes(4, "little")
+            compressed.append(trailer + (self._size & 0xFFFFFFFF).to_bytes(4, "little"))
+        return compressed
+
+
+@contextlib.contextmanager
+def shard_writer(storage: Storage, path: bytes, *, gzip: bool = False) -> Iterator[ShardWriter]:
+    """Open a shard for writing; complete and on disk when the block ends without an exception."""
+    with storage.create(path) as file:
+        writer = ShardWriter(file, gzip)
+        yield writer
+        writer.finish()
+
+
+def write_file(storage: Storage, path: bytes, content: bytes) -> int:
+    """Write a small file whole and return its CRC-32C."""
+    with storage.create(path) as file:
+        file.write_pieces([content])
+    return record_framing.crc32c(content)
+
+
+def read_payloads(storage: Storage, path: bytes) -> list[bytes]:
+    """Return the payloads of a shard, every checksum checked. Raises DatasetError."""
+    name = path.decode()
+    try:
+        content = storage.read(path)
+    except OSError as error:
+        raise DatasetError(f"{name} could not be read: {reason_of(error)}") from None
+    if name.endswith(".gz"):
+        try:
+            content = zlib.decompress(content, zlib.MAX_WBITS | 16)
+        except zlib.error:
+            raise DatasetError(f"{name} is damaged: it is no gzip file") from None
+    return list(record_framing.iter_payloads(content, name=name))

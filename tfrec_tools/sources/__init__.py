@@ -1,0 +1,1 @@
+"""Where records come from. One module per kind of input."""

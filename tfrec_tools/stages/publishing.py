@@ -1,0 +1,259 @@
+"""The first and the last stage of writing: a staging folder, and the dataset made of it.
+
+Everything is built in ``out/.tfrec-<plan fingerprint>/``. Publishing removes an old dataset
+(only with ``--overwrite``), renames the new files into ``out/``, and writes the manifest last:
+whatever ends a conversion before that leaves no dataset behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from tfrec_tools import interop, manifest_files, shard_files
+from tfrec_tools.errors import DatasetError, RecordError, SourceError, TfrecError, counted
+from tfrec_tools.manifest import MANIFEST_NAME, FileInfo, Manifest, ShardInfo, SplitInfo, crc_text
+from tfrec_tools.plan import Plan
+from tfrec_tools.record_framing import crc32c
+from tfrec_tools.records import ReportEntry, ShardResult, faults_error
+from tfrec_tools.request import IfExists, OnError
+from tfrec_tools.schema import ClassLabelFeature
+from tfrec_tools.shard_names import index_name
+from tfrec_tools.stages.encoding import merged_statistics
+from tfrec_tools.storage import Storage, open_storage
+from tfrec_tools.survey import Survey
+
+REPORT_NAME = "report.jsonl"
+STAGING_PREFIX = ".tfrec-"
+SIDECAR_SUFFIX = ".shard.json"
+"""Of the file beside a staged shard that says it is finished, and how it was made."""
+
+
+def staging_folder(plan: Plan) -> str:
+    """Return the name of the folder, inside the output, in which ``plan`` is carried out."""
+    return STAGING_PREFIX + plan.fingerprint()
+
+
+def prepare_output(plan: Plan) -> None:
+    """Refuse an output that must not be written to, and create the staging folder.
+
+    Raises DatasetError if the output holds a dataset (unless it is to be overwritten) or
+    other files.
+    """
+    output = open_storage(plan.request.output)
+    if output.exists():
+        if not output.is_folder():
+            raise DatasetError(f"the output must be a folder ({plan.request.output} is a file)")
+        _check_free(plan, output)
+    output.make_folder(staging_folder(plan).encode())
+
+
+def _check_free(plan: Plan, output: Storage) -> None:
+    if plan.request.if_exists is IfExists.OVERWRITE:
+        return
+    where = plan.request.output
+    found = {entry.name.decode("utf-8", "backslashreplace") for entry in output.entries()}
+    if MANIFEST_NAME in found:
+        raise DatasetError(
+            f"the output must be a new folder ({where} holds a dataset already); use --overwrite "
+            "to replace it, or choose another folder"
+        )
+    if staging_folder(plan) in found:
+        found -= set(_published_names(plan))  # left behind by a publishing that was interrupted
+    found = {name for name in found if not name.startswith(STAGING_PREFIX)}
+    if found:
+        raise DatasetError(
+            f"the output must be an empty folder ({where} holds {min(found)!r}); choose "
+            "another folder, or use --overwrite to write beside what is there"
+        )
+
+
+def remove_useless(url: str, *, existed: bool) -> None:
+    """Remove what a failed conversion left in the output, unless a shard in it is finished.
+
+    ``existed``: whether the output folder was there before.
+    """
+    output = open_storage(url)
+    with contextlib.suppress(OSError):
+        for entry in list(output.entries()):
+            if entry.is_folder and entry.name.startswith(STAGING_PREFIX.encode()):
+                staged = output.entries(entry.name)
+                if not any(inner.name.endswith(SIDECAR_SUFFIX.encode()) for inner in staged):
+                    output.remove_tree(entry.name)
+        if not existed and not any(True for _ in output.entries()):
+            output.remove_tree(b"")
+
+
+def _published_names(plan: Plan) -> list[str]:
+    names = [plan.shard_name(shard) for shard in plan.shards]
+    labels = [f"{name}.labels.txt" for name in plan.schema.features_of(ClassLabelFeature)]
+    side = ["dataset_info.json", "features.json", "schema.pbtxt", REPORT_NAME]
+    return [*names, *map(index_name, names), *labels, *side]
+
+
+def failure(
+    plan: Plan, results: Iterable[ShardResult], *, complete: bool = True
+) -> TfrecError | None:
+    """Return the error that these results amount to under the plan's policy, None if it is none.
+
+    ``complete``: whether all shards are among the results.
+    """
+    faults = [fault for result in results for fault in result.faults]
+    if plan.request.on_error is OnError.FAIL:
+        return faults_error(faults, complete=complete and len(faults) < 20) if faults else None
+    return too_many_rejected(plan, faults)
+
+
+def too_many_rejected(plan: Plan, faults: Sequence[ReportEntry]) -> TfrecError | None:
+    """Return the error if more inputs were rejected than the request allows."""
+    limit = plan.request.max_errors
+    if limit is None or len(faults) <= limit:
+        return None
+    first = min(faults)
+    return RecordError(
+        f"at most {counted(limit, 'input')} may be rejected ({len(faults)} or more are, the first "
+        f"is {first.path}: {first.reason}); mend them, or raise --max-errors"
+    )
+
+
+def publish(plan: Plan, survey: Survey, results: Sequence[ShardResult]) -> Manifest:
+    """Make the staged shards a dataset. ``survey`` names what could not even be listed.
+
+    Raises DatasetError unless every shard of the plan reported exactly once and every
+    surveyed file is accounted for; SourceError or RecordError by the on-error policy.
+    """
+    ordered = sorted(results, key=lambda result: plan.shards.index(result.shard))
+    if [result.shard for result in ordered] != plan.shards:
+        raise DatasetError(f"each of the {len(plan.shards)} shards must report exactly once")
+    unlisted = (*survey.faults, *plan.layout.left_out)
+    error = failure(plan, ordered)
+    if error is None and unlisted:
+        every = [*unlisted, *(fault for result in ordered for fault in result.faults)]
+        error = too_many_rejected(plan, every)
+    if error is not None:
+        raise error
+    num_written = sum(result.num_records for result in ordered)
+    num_faults = sum(len(result.faults) for result in ordered)
+    if num_written + num_faults != survey.num_files:
+        raise DatasetError(
+            f"every input must be written or rejected ({survey.num_files} were listed, "
+            f"{num_written} written, {num_faults} rejected); run the conversion again"
+        )
+    if not num_written:
+        raise SourceError(f"all {counted(num_faults, 'input')} were rejected; nothing is written")
+    output = open_storage(plan.request.output)
+    manifest = _manifest(plan, survey, ordered, num_faults + len(unlisted))
+    side_files = interop.tfds_files(manifest) | {
+        "schema.pbtxt": interop.schema_pbtxt(manifest),
+        REPORT_NAME: _report(unlisted, ordered),
+    }
+    manifest = _with_files(manifest, ordered, side_files)
+    _move_into_place(plan, output, manifest, side_files)
+    return manifest
+
+
+def _manifest(
+    plan: Plan, survey: Survey, results: Sequence[ShardResult], num_rejected: int
+) -> Manifest:
+    codecs: dict[str, str] = dict(plan.codecs)
+    for result in results:
+        for name, version in result.codecs.items():
+            if codecs.setdefault(name, version) != version:
+                raise DatasetError(
+                    f"all workers must have one version of {name} ({codecs[name]} and {version} "
+                    "were used): re-encoded images depend on it"
+                )
+    splits = []
+    for split in plan.splits.names:
+        own = [result for result in results if result.shard.split == split]
+        shards = tuple(
+            ShardInfo(
+                name=result.name,
+                num_records=result.num_records,
+                num_bytes=result.num_bytes,
+                payload_bytes=result.payload_bytes,
+                crc32c=crc_text(result.crc32c),
+                fingerprint=result.fingerprint,
+            )
+            for result in own
+        )
+        statistics = merged_statistics([result.statistics for result in own])
+        splits.append(SplitInfo(name=split, shards=shards, statistics=statistics))
+    return Manifest(
+        schema=plan.schema,
+        splits=tuple(splits),
+        fingerprint=plan.fingerprint(),
+        seed=plan.request.seed,
+        order=plan.request.order.value,
+        check=plan.request.check.value,
+        compression=plan.request.compression,
+        splits_rule=plan.splits.to_dict(),
+        num_rejected=num_rejected,
+        ignored=survey.ignored,
+        codecs=codecs,
+    )
+
+
+def _with_files(
+    manifest: Manifest, results: Sequence[ShardResult], side_files: Mapping[str, bytes]
+) -> Manifest:
+    files = {
+        name: FileInfo(num_bytes=len(content), crc32c=crc_text(crc32c(content)))
+        for name, content in side_files.items()
+    }
+    if manifest.compression is None:
+        files |= {
+            index_name(result.name): FileInfo(
+                num_bytes=result.index_bytes, crc32c=crc_text(result.index_crc32c)
+            )
+            for result in results
+        }
+    return dataclasses.replace(manifest, files=files)
+
+
+def _report(unlisted: Iterable[ReportEntry], results: Iterable[ShardResult]) -> bytes:
+    entries = {*unlisted, *(entry for result in results for entry in result.entries)}
+    lines = [
+        json.dumps({"path": e.path, "action": e.action, "reason": e.reason}, ensure_ascii=False)
+        for e in sorted(entries)
+    ]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _move_into_place(
+    plan: Plan, output: Storage, manifest: Manifest, side_files: Mapping[str, bytes]
+) -> None:
+    staging = staging_folder(plan)
+    for name, content in side_files.items():
+        shard_files.write_file(output, f"{staging}/{name}".encode(), content)
+    temporary = f"{staging}/{MANIFEST_NAME}".encode()
+    shard_files.write_file(output, temporary, manifest.to_json().encode())
+    output.sync(staging.encode())
+    _remove_old(plan, output)
+    shards = [shard.name for split in manifest.splits for shard in split.shards]
+    for name in [*shards, *manifest.files]:
+        staged = f"{staging}/{name}".encode()
+        if output.exists(staged):  # else an interrupted publishing has moved it before
+            output.rename(staged, name.encode())
+    output.sync()
+    output.rename(temporary, MANIFEST_NAME.encode())
+    output.sync()
+    for entry in list(output.entries()):
+        if entry.is_folder and entry.name.startswith(STAGING_PREFIX.encode()):
+            output.remove_tree(entry.name)
+
+
+def _remove_old(plan: Plan, output: Storage) -> None:
+    """Remove the dataset that is to be replaced: its manifest first, then its files."""
+    if not output.exists(MANIFEST_NAME.encode()):
+        return
+    try:
+        old = manifest_files.load_manifest(plan.request.output)
+    except DatasetError:
+        old = None
+    output.remove(MANIFEST_NAME.encode())
+    if old is not None:
+        for name in [*(s.name for split in old.splits for s in split.shards), *old.files]:
+            output.remove(name.encode())

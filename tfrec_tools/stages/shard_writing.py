@@ -1,0 +1,193 @@
+"""The stage that writes one shard: its files are read once, in final order, block by block."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+
+from tfrec_tools import example_codec, images, shard_files
+from tfrec_tools.plan import Plan
+from tfrec_tools.record_framing import crc32c
+from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, keys_of
+from tfrec_tools.request import OnError
+from tfrec_tools.shard_files import ShardWriter, shard_writer
+from tfrec_tools.shard_names import ShardId, index_name
+from tfrec_tools.stages.encoding import EncodedBlock, encode_block, merged_statistics
+from tfrec_tools.stages.publishing import SIDECAR_SUFFIX, staging_folder
+from tfrec_tools.storage import Storage, open_storage
+
+BLOCK_BYTES = 4 << 20  # 4 MiB of listed files at once: what bounds the memory of a worker
+BLOCK_RECORDS = 1024
+
+OnProgress = Callable[[int, int, int], None]
+"""Called after each block with the files, bytes and rejected inputs that it added."""
+
+
+def write_shard(
+    plan: Plan, shard: ShardId, files: pa.Table, on_progress: OnProgress | None = None
+) -> ShardResult:
+    """Write one shard into the staging folder. ``files`` (PLACED_SCHEMA) are in final order.
+
+    With ``on_error="fail"`` the first fault ends the writing, but not the looking: the shard's
+    other files are still checked until 20 faults are found (one with ``fail_fast``). Such a
+    shard leaves no file.
+    """
+    source = open_storage(plan.request.source.root)
+    output = open_storage(plan.request.output)
+    fingerprint = shard_fingerprint(plan, files)
+    name = plan.shard_name(shard)
+    path = f"{staging_folder(plan)}/{name}".encode()
+    result = ShardResult(shard=shard, name=name, fingerprint=fingerprint, written=True)
+    blocks = _blocks(plan, source, files, on_progress)
+    try:
+        with shard_writer(output, path, gzip=plan.request.compression == "gzip") as writer:
+            entries, statistics, recoded = _write_blocks(plan, writer, blocks)
+    except _FaultFoundError as found:
+        output.remove(path)
+        return dataclasses.replace(
+            result, written=False, entries=tuple(_all_faults(plan, found.entries, blocks))
+        )
+    index_crc32c = 0
+    if not plan.request.compression:
+        index_crc32c = shard_files.write_file(
+            output, index_name(path.decode()).encode(), writer.index
+        )
+    result = dataclasses.replace(
+        result,
+        num_records=writer.num_records,
+        num_bytes=writer.num_bytes,
+        payload_bytes=writer.payload_bytes,
+        crc32c=writer.crc32c,
+        index_bytes=len(writer.index),
+        index_crc32c=index_crc32c,
+        entries=tuple(sorted(entries)),
+        statistics=statistics,
+        codecs=images.codec_versions() if recoded else {},
+    )
+    sidecar = json.dumps(dataclasses.asdict(result), sort_keys=True).encode()
+    sealed = b"%08x\n%s" % (crc32c(sidecar), sidecar)
+    shard_files.write_file(output, path + SIDECAR_SUFFIX.encode(), sealed)
+    return result
+
+
+def finished_shard(plan: Plan, shard: ShardId, files: pa.Table) -> ShardResult | None:
+    """Return the result of a shard that an earlier run of the same plan finished, if it is whole.
+
+    Checked: the sidecar's own checksum, the shard's fingerprint, its size and checksum, and
+    that this machine's encoders are the ones that made it.
+    """
+    output = open_storage(plan.request.output)
+    path = f"{staging_folder(plan)}/{plan.shard_name(shard)}".encode()
+    try:
+        crc, _, text = output.read(path + SIDECAR_SUFFIX.encode()).partition(b"\n")
+        if crc != b"%08x" % crc32c(text):
+            return None
+        data = json.loads(text)
+        if data["fingerprint"] != shard_fingerprint(plan, files):
+            return None
+        if not output.exists(path):  # a publishing that was interrupted has moved it already
+            path = plan.shard_name(shard).encode()
+        content = output.read(path)
+    except (OSError, ValueError, KeyError):
+        return None
+    entries = tuple(ReportEntry(**entry) for entry in data.pop("entries"))
+    result = ShardResult(**{**data, "shard": shard, "entries": entries})
+    if result.faults and plan.request.on_error is OnError.FAIL:
+        return None
+    if result.codecs and dict(result.codecs) != images.codec_versions():
+        return None
+    return result if crc32c(content) == result.crc32c else None
+
+
+def shard_fingerprint(plan: Plan, files: pa.Table) -> str:
+    """Return what identifies a shard: the plan and its files' ranks, keys and sizes."""
+    digest = hashlib.blake2b(digest_size=16, person=b"tfrec.shard")
+    digest.update(plan.fingerprint().encode())
+    for name in ("rank_high", "rank_low", "num_bytes"):
+        digest.update(files.column(name).to_numpy().astype("<u8").tobytes())
+    digest.update(b"\0".join(keys_of(files)))
+    return digest.hexdigest()
+
+
+class _FaultFoundError(Exception):
+    """A fault under ``on_error="fail"``: the shard is given up."""
+
+    def __init__(self, entries: list[ReportEntry]) -> None:
+        super().__init__(entries)
+        self.entries = entries
+
+
+def _blocks(
+    plan: Plan, source: Storage, files: pa.Table, on_progress: OnProgress | None
+) -> Iterator[EncodedBlock]:
+    """Yield the shard's records encoded, in blocks that bound the memory."""
+    sizes = files.column("num_bytes").to_pylist()
+    start = 0
+    while start < len(sizes):
+        stop, num_bytes = start, 0
+        while (
+            stop < len(sizes)
+            and stop - start < BLOCK_RECORDS
+            and (stop == start or num_bytes + sizes[stop] <= BLOCK_BYTES)
+        ):
+            num_bytes += sizes[stop]
+            stop += 1
+        keys = keys_of(files.slice(start, stop - start))
+        block = encode_block(plan, source, keys, sizes[start:stop])
+        if on_progress is not None:
+            on_progress(stop - start, num_bytes, stop - start - block.num_records)
+        yield block
+        start = stop
+
+
+def _write_blocks(
+    plan: Plan, writer: ShardWriter, blocks: Iterator[EncodedBlock]
+) -> tuple[list[ReportEntry], dict[str, object], bool]:
+    entries: list[ReportEntry] = []
+    statistics: list[dict[str, object]] = []
+    recoded = False
+    fail = plan.request.on_error is OnError.FAIL
+    for block in blocks:
+        entries += block.entries
+        if fail and any(entry.is_fault for entry in block.entries):
+            raise _FaultFoundError([entry for entry in entries if entry.is_fault])
+        _append(writer, block)
+        statistics.append(block.statistics)
+        recoded |= block.recoded
+    return entries, merged_statistics(statistics), recoded
+
+
+def _append(writer: ShardWriter, block: EncodedBlock) -> None:
+    if not block.num_records:
+        return
+    encoded = example_codec.encode(block.columns)
+    sizes = encoded.payload_bytes.tolist()
+    if not encoded.externals:
+        records: Iterable[list[bytes]] = ([payload] for payload in encoded.payloads.to_pylist())
+    else:
+        # Segment, content, segment, content, …, segment: one record is one zip over them.
+        parts: list[list[bytes]] = []
+        for segment, name in zip(encoded.segments, [*encoded.externals, None], strict=True):
+            parts.append(segment.to_pylist())
+            if name is not None:
+                parts.append(block.contents[name])
+        records = map(list, zip(*parts, strict=True))
+    for record, size in zip(records, sizes, strict=True):
+        writer.append(record, size)
+
+
+def _all_faults(
+    plan: Plan, faults: list[ReportEntry], blocks: Iterator[EncodedBlock]
+) -> list[ReportEntry]:
+    """Look on for faults, without writing, until there are as many as are listed."""
+    limit = 1 if plan.request.fail_fast else MAX_LISTED_FAULTS
+    while len(faults) < limit:
+        block = next(blocks, None)
+        if block is None:
+            break
+        faults += [entry for entry in block.entries if entry.is_fault]
+    return faults
