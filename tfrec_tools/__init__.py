@@ -7,7 +7,11 @@ from tfrec_tools import reader
 ds = reader.load("out/", split="train", batch_size=64, image_size=(224, 224))
 """
 
-from tfrec_tools.conversion import convert
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from tfrec_tools.errors import (
     DatasetError,
     MissingDependencyError,
@@ -17,9 +21,12 @@ from tfrec_tools.errors import (
     SourceError,
     TfrecError,
 )
-from tfrec_tools.manifest import Manifest
-from tfrec_tools.manifest_files import load_manifest
-from tfrec_tools.schema import Schema
+
+if TYPE_CHECKING:
+    from tfrec_tools.conversion import convert
+    from tfrec_tools.manifest import Manifest
+    from tfrec_tools.manifest_files import load_manifest
+    from tfrec_tools.schema import Schema
 
 __version__ = "0.1.0"
 
@@ -37,3 +44,22 @@ __all__ = [
     "convert",
     "load_manifest",
 ]
+
+# Found when first used: the command line starts its workers before NumPy and pyarrow are
+# imported, so that both processes import them at the same time.
+_HOMES = {
+    "Manifest": "tfrec_tools.manifest",
+    "Schema": "tfrec_tools.schema",
+    "convert": "tfrec_tools.conversion",
+    "load_manifest": "tfrec_tools.manifest_files",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

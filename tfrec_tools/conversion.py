@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.manifest import Manifest
-from tfrec_tools.request import DEFAULT_SEED, Check, IfExists, OnError, Order, Request, SourceSpec
+from tfrec_tools.request import Check, IfExists, OnError, Order, Request, SourceSpec
 from tfrec_tools.schema import Schema, SplitsSpec
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def convert(
     stratify: str | None = None,
     splits_from: str | None = None,
     num_shards: int | Mapping[str, int] | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = 0,
     order: Literal["shuffled", "source"] = "shuffled",
     check: Literal["decode", "header"] = "decode",
     labels: bool | None = None,

@@ -163,8 +163,8 @@ def _check_unlabelled(
         labelled = {group.first for group in groups} - {group.first for group in bare}
         if labelled:
             raise SourceError(
-                f"every split must have class folders (none in {splits} of {root}, where {number} "
-                f"lie directly); leave it out with --exclude '{splits}/**', or use --no-labels"
+                f"every split must have class folders (none in {splits} of {root}, but {number} "
+                f"directly); leave it out with --exclude '{splits}/**', or use --no-labels"
             )
     where = listed(sorted({path_text(group.first) or "." for group in bare}))
     what = f"{number} beside the class folders, in {where} of {root}"

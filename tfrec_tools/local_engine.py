@@ -7,17 +7,14 @@ publishes. Small inputs are written in this process, since starting a pool takes
 from __future__ import annotations
 
 import contextlib
-import importlib.abc
 import multiprocessing
 import os
 import signal
 import sys
-import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import forkserver
 from typing import Any
 
 import pyarrow as pa
@@ -31,8 +28,13 @@ from tfrec_tools.request import OnError, Request
 from tfrec_tools.shard_names import ShardId
 from tfrec_tools.storage import open_storage
 from tfrec_tools.survey import Survey
+from tfrec_tools.worker_start import (
+    SMALL_NUM_FILES,
+    hidden_main,
+    leave_pandas_out,
+    start_forkserver,
+)
 
-SMALL_NUM_FILES = 1_000
 SMALL_NUM_BYTES = 24 << 20  # 24 MiB; checking these takes about as long as starting a pool
 POLL_S = 0.1
 
@@ -64,30 +66,6 @@ def available_cpus() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def leave_pandas_out() -> None:
-    """Keep pyarrow from importing pandas, which it does at its first use of a Python value.
-
-    That costs 0.35 s and 40 MB in every process that starts. Only for processes of our own,
-    the command line and the workers: where users hand over pandas objects, pyarrow needs it.
-    """
-    if "pandas" in sys.modules:
-        return
-    finder = _NoPandas()
-    sys.meta_path.insert(0, finder)
-    try:
-        pa.scalar(0)  # pyarrow looks once, and remembers what it found
-    finally:
-        sys.meta_path.remove(finder)
-
-
-class _NoPandas(importlib.abc.MetaPathFinder):
-    """Says that pandas is not installed."""
-
-    def find_spec(self, fullname: str, *_: object) -> None:
-        if fullname == "pandas":
-            raise ModuleNotFoundError(name=fullname)
-
-
 def convert(
     request: Request, *, num_workers: int | None = None, on_progress: OnProgress | None = None
 ) -> Manifest:
@@ -99,16 +77,9 @@ def convert(
     """
     num_workers = num_workers or available_cpus()
     placed = plan_conversion(request, num_workers=num_workers, on_progress=on_progress)
-    plan = placed.plan
-    existed = open_storage(request.output).exists()
-    stages.prepare_output(plan)
-    try:
-        with open_storage(request.output).locked():
-            results = _write_shards(placed, num_workers, on_progress)
-            return stages.publish(plan, placed.survey, results)
-    except BaseException:
-        stages.remove_useless(request.output, existed=existed)
-        raise
+    with stages.claimed_output(placed.plan):
+        results = _write_shards(placed, num_workers, on_progress)
+        return stages.publish(placed.plan, placed.survey, results)
 
 
 def plan_conversion(
@@ -129,7 +100,7 @@ def plan_conversion(
             listed.append((unit, batch.files))
             num_files, num_bytes = num_files + found.num_files, num_bytes + found.num_bytes
             if not forkserver_started and not _is_small(num_files, num_bytes):
-                _start_forkserver()  # it imports the stages while we go on listing
+                start_forkserver()  # it imports the stages while we go on listing
                 forkserver_started = True
             if on_progress is not None:
                 on_progress(Progress(num_files, num_bytes, 0, None, 0))
@@ -230,7 +201,7 @@ def _run(
             if task is None:
                 more = False
                 break
-            with _hidden_main():
+            with hidden_main():
                 pending.add(pool.submit(_work, *task))
         done, pending = wait(pending, timeout=POLL_S, return_when=FIRST_COMPLETED)
         for future in done:
@@ -273,34 +244,12 @@ def _work(shard: ShardId, files: pa.Table) -> ShardResult:
     return result
 
 
-def _start_forkserver() -> None:
-    """Start the process that workers are forked from; it imports the stages at once."""
-    multiprocessing.set_forkserver_preload(["tfrec_tools.stages", "tfrec_tools.local_engine"])
-    with _hidden_main():
-        forkserver.ensure_running()
-
-
-@contextlib.contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Let new processes start without running the user's script again.
-
-    multiprocessing imports ``__main__`` into every worker; a training script without an
-    ``if __name__`` guard would start over in each.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
 @contextlib.contextmanager
 def _pool(num_workers: int, plan: Plan) -> Iterator[ProcessPoolExecutor]:
     global _worker_counts  # noqa: PLW0603
     context = multiprocessing.get_context("forkserver")
     _worker_counts = context.Array("q", 3)
-    with _hidden_main():
+    with hidden_main():
         pool = ProcessPoolExecutor(
             num_workers, context, initializer=_start_worker, initargs=(plan, _worker_counts)
         )

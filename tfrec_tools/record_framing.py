@@ -30,7 +30,7 @@ _HEADER = struct.Struct("<QI")
 _CRC = struct.Struct("<I")
 
 
-def crc32c(data: bytes | memoryview, crc: int = 0) -> int:
+def crc32c(data: bytes, crc: int = 0) -> int:
     """Return the plain (unmasked) CRC-32C of ``data``, continuing from ``crc``."""
     return int(google_crc32c.extend(crc, data))
 

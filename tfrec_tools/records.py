@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from tfrec_tools.errors import RecordError, SourceError, TfrecError, counted
+from tfrec_tools.errors import RecordError, SourceError, TfrecError
 from tfrec_tools.shard_names import ShardId
 
 MAX_LISTED_FAULTS = 20
@@ -121,22 +121,24 @@ class ShardResult:
         return [entry for entry in self.entries if entry.is_fault]
 
 
-def faults_error(faults: Sequence[ReportEntry], *, complete: bool) -> TfrecError:
-    """Return the error that lists these faults (at most 20), in the order of their paths.
+def faults_error(
+    faults: Sequence[ReportEntry], *, complete: bool, fail_fast: bool = False
+) -> TfrecError:
+    """Return the error that lists these faults, at most 20, in the order of their paths.
 
-    ``complete`` says that the whole input was looked at.
+    ``complete`` says that the whole input was looked at; ``fail_fast`` lists only one.
     """
     ordered = sorted(faults)
-    shown = ordered[:MAX_LISTED_FAULTS]
-    lines = [f"{fault.path}: {fault.reason}" for fault in shown]
-    if len(ordered) == 1 and complete:
+    lines = [f"{fault.path}: {fault.reason}" for fault in ordered]
+    if fail_fast or (complete and len(lines) == 1):
         message = lines[0] + "; mend or remove it, or use --on-error skip"
     else:
-        number = counted(len(ordered), "input") if complete else f"{len(shown)} or more inputs"
-        verb = "does" if len(ordered) == 1 and complete else "do"
-        lines += [f"… and {len(ordered) - len(shown)} more"] if len(ordered) > len(shown) else []
-        message = f"{number} {verb} not fit; mend or remove them, or use --on-error skip:\n  " + (
-            "\n  ".join(lines)
+        number = f"{len(lines)} inputs" if complete else f"{len(lines)} or more inputs"
+        shown = lines[:MAX_LISTED_FAULTS]
+        if len(lines) > len(shown):
+            shown.append(f"… and {len(lines) - len(shown)} more")
+        message = f"{number} do not fit; mend or remove them, or use --on-error skip:\n  " + (
+            "\n  ".join(shown)
         )
     unreadable = all(fault.unreadable for fault in ordered)
     return SourceError(message) if unreadable else RecordError(message)

@@ -11,7 +11,6 @@ from tfrec_tools.errors import RequestError
 from tfrec_tools.placement import MAX_NUM_SHARDS
 from tfrec_tools.schema import Schema, SplitsSpec
 
-DEFAULT_SEED = 0
 MAX_SEED = (1 << 64) - 1
 
 
@@ -70,7 +69,7 @@ class Request:
     splits: SplitsSpec | None = None
     splits_from: Mapping[str, Any] | None = None
     num_shards: int | Mapping[str, int] | None = None
-    seed: int = DEFAULT_SEED
+    seed: int = 0
     order: Order = Order.SHUFFLED
     check: Check = Check.DECODE
     compression: Literal["gzip"] | None = None

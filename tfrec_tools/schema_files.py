@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_args, get_type_hints
 
 import pydantic
 import yaml
@@ -27,6 +28,7 @@ from tfrec_tools.storage import open_storage, split_url
 
 JSON_SCHEMA_TITLE = "tfrec-tools schema"
 
+_MAX_BITS = 64
 _SHORT_ENCODINGS = ("raw", "jpeg", "png")
 _SECTIONS = {"source": SourceDefaults, "splits": SplitsSpec}
 
@@ -44,7 +46,11 @@ def load_schema(path: str) -> Schema:
             f"the schema file must be readable ({path}: {error.strerror or error})"
         ) from None
     try:
-        data = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 (a SafeLoader)
+        data = yaml.load(text, Loader=_CheckingLoader)  # noqa: S506 (a SafeLoader)
+    except RecursionError:
+        raise SchemaError(
+            [Problem("", "is no valid YAML: it is nested too deeply")], path
+        ) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -65,9 +71,9 @@ def parse_schema(data: object, *, origin: str = "schema") -> Schema:
             problems.append(Problem(key, f"must be text (got {clipped(data[key])})"))
     sections = {key: _section(key, data.get(key), problems) for key in _SECTIONS}
     features = _features(data.get("features"), problems)
-    if not problems:
+    if features or not problems:  # what features do to each other is looked at in any case
         try:
-            return Schema(
+            schema = Schema(
                 name=data.get("name"),
                 description=data.get("description"),
                 source=sections["source"] or SourceDefaults(),
@@ -76,12 +82,17 @@ def parse_schema(data: object, *, origin: str = "schema") -> Schema:
             )
         except SchemaError as error:
             problems += error.problems
+        else:
+            if not problems:
+                return schema
     raise SchemaError(problems, origin)
 
 
 def dump_schema(schema: Schema) -> str:
     """Return the schema as YAML that `load_schema` reads back."""
     data = schema.to_dict()
+    if schema.source != SourceDefaults():
+        data["source"] = plain_values(schema.source)
     if schema.splits is not None:
         data["splits"] = plain_values(schema.splits)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
@@ -105,6 +116,11 @@ def json_schema() -> dict[str, Any]:
             definition["required"] = ["from" if r == "from_" else r for r in required]
         if "encode" in properties:
             properties["encode"]["anyOf"].append({"enum": list(_SHORT_ENCODINGS)})
+        if "files" in properties:  # one pattern needs no list
+            (globs,) = (c for c in properties["files"]["anyOf"] if c.get("type") == "object")
+            globs["additionalProperties"] = {
+                "anyOf": [{"type": "string"}, globs["additionalProperties"]]
+            }
         if "kind" in properties and "target" in properties:
             definition["required"] = sorted({*definition.get("required", []), "kind"})
     return {
@@ -124,8 +140,24 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """A SafeLoader that refuses a key given twice, where YAML would keep the last in silence."""
+class _CheckingLoader(yaml.SafeLoader):
+    """A SafeLoader that refuses a key given twice, where YAML would keep the last in silence.
+
+    It also names the line of a value that PyYAML fails to construct.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+        try:
+            value = super().construct_object(node, deep=deep)
+        except (ValueError, AttributeError, OverflowError):  # such as 2024-13-45, !!int x
+            raise yaml.constructor.ConstructorError(
+                None, None, "a value is not what it looks like; put it in quotes", node.start_mark
+            ) from None
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            raise yaml.constructor.ConstructorError(
+                None, None, "a number has more than 64 bits", node.start_mark
+            )
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
         seen = set()
@@ -183,10 +215,13 @@ def _features(value: object, problems: list[Problem]) -> dict[str, Feature]:
                 Problem(f"{where}.kind", f"must be one of {', '.join(FEATURE_KINDS)} ({found})")
             )
             continue
-        fields = {("from_" if k == "from" else k): item for k, item in options.items()}
-        if isinstance(fields.get("encode"), str):
-            fields["encode"] = {"format": fields["encode"]}
-        feature = _validated(cls, fields, where, problems)
+        if "from_" in options:  # its name in Python only
+            problems.append(_unknown_key("from_", _options_of(cls), where))
+            continue
+        named = {("from_" if k == "from" else k): item for k, item in options.items()}
+        if isinstance(named.get("encode"), str):
+            named["encode"] = {"format": named["encode"]}
+        feature = _validated(cls, named, where, problems)
         if feature is not None:
             features[name] = feature
     return features
@@ -196,16 +231,73 @@ def _validated(
     cls: type[Any], value: Mapping[str, Any], where: str, problems: list[Problem]
 ) -> Any:
     try:
-        return _adapters()[cls].validate_python(dict(value))
+        valid = _adapters()[cls].validate_python(dict(value))
     except pydantic.ValidationError as error:
-        problems += [_problem(cls, item, where) for item in error.errors()]
-    return None
+        # A union gives one error per branch; the first says enough about its place.
+        found = [_problem(cls, item, where) for item in error.errors(include_url=False)]
+        by_place: dict[str, Problem] = {}
+        for problem in found:
+            by_place.setdefault(problem.where, problem)
+        problems += by_place.values()
+        return None
+    guessed = list(_guessed_values(value, plain_values(valid), where))
+    problems += guessed
+    return None if guessed else valid
+
+
+def _guessed_values(given: Any, understood: Any, where: str) -> Iterator[Problem]:
+    """Yield where pydantic made a value of another type: ``"3"`` to 3, or ``yes please`` to true."""
+    if isinstance(given, Mapping) and isinstance(understood, Mapping):
+        for key, item in given.items():
+            place = str(key).rstrip("_")
+            if place in understood:
+                yield from _guessed_values(item, understood[place], f"{where}.{place}")
+    elif isinstance(given, (list, tuple)) and isinstance(understood, list):
+        for index, (item, valid) in enumerate(zip(given, understood, strict=True)):
+            yield from _guessed_values(item, valid, f"{where}.{index}")
+    else:
+        for kind, (taken, expected) in _TAKEN_AS.items():
+            if isinstance(understood, kind):
+                if not isinstance(given, taken) or isinstance(given, bool) != (kind is bool):
+                    yield Problem(where, f"must be {expected} (got {clipped(given)})")
+                return
+
+
+_TAKEN_AS: Mapping[type, tuple[type | tuple[type, ...], str]] = {
+    bool: (bool, "true or false"),  # before int: a bool is one, too
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+    str: (str, "text"),
+}
+
+_EXPECTED_OF_ERROR = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "mapping_type": "a mapping",
+    "dict_type": "a mapping",
+    "dataclass_type": "a mapping",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "finite_number": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "string_type": "text",
+    "string_unicode": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+}
 
 
 def _problem(cls: type[Any], error: Any, where: str) -> Problem:
-    parts = [str(part).rstrip("_") for part in error["loc"]]
-    # The branches of a union (such as `float` and `str`) are places of pydantic's, not the user's.
-    parts = [part for part in parts if part not in ("float", "str", "int")]
+    # Branches of a union (such as `float` and `str`) and `[key]`, which says that the fault is in
+    # a key, are places of pydantic's, not the user's.
+    parts = [
+        str(part).rstrip("_")
+        for part in error["loc"]
+        if part not in ("float", "str", "int", "[key]")
+    ]
     place = ".".join([where, *parts])
     got = f"(got {clipped(error['input'])})"
     context = error.get("ctx", {})
@@ -214,29 +306,29 @@ def _problem(cls: type[Any], error: Any, where: str) -> Problem:
             return Problem(place, str(context["error"]))
         case "missing":
             return Problem(place, "is required")
-        case "unexpected_keyword_argument" | "extra_forbidden":
-            known = [name.rstrip("_") for name in cls.__dataclass_fields__ if name[0] != "_"]
-            return _unknown_key(parts[-1], known, ".".join([where, *parts[:-1]]))
+        case "unexpected_keyword_argument" | "extra_forbidden" | "invalid_key":
+            *outer, key = parts
+            known = _options_of(_nested_class(cls, outer))
+            return _unknown_key(key, known, ".".join([where, *outer]))
         case "literal_error":
             return Problem(place, f"must be {context['expected']} {got}")
         case _:
-            pass
-    expected = {
-        "tuple_type": "a list",
-        "list_type": "a list",
-        "mapping_type": "a mapping",
-        "dict_type": "a mapping",
-        "dataclass_type": "a mapping",
-        "int_type": "a whole number",
-        "int_parsing": "a whole number",
-        "int_from_float": "a whole number",
-        "float_type": "a number",
-        "float_parsing": "a number",
-        "string_type": "text",
-        "bool_type": "true or false",
-        "bool_parsing": "true or false",
-    }.get(error["type"])
-    return Problem(place, f"must be {expected} {got}" if expected else f"{error['msg']} {got}")
+            expected = _EXPECTED_OF_ERROR.get(error["type"])
+            return Problem(
+                place, f"must be {expected} {got}" if expected else f"has no meaning {got}"
+            )
+
+
+def _nested_class(cls: type[Any], parts: Sequence[str]) -> type[Any]:
+    """Return the dataclass that the options below ``parts`` belong to, such as that of `resize`."""
+    for part in parts:
+        hint = get_type_hints(cls).get(part)
+        cls = next((c for c in get_args(hint) if isinstance(c, type) and is_dataclass(c)), cls)
+    return cls
+
+
+def _options_of(cls: type[Any]) -> list[str]:
+    return [field.name.rstrip("_") for field in fields(cls)]
 
 
 def _unknown_key(key: str, known: Sequence[str], where: str) -> Problem:

@@ -12,7 +12,8 @@ MIN_DIGITS = 5
 
 _SPLIT_NAME = re.compile(r"(?=.*[A-Za-z0-9])[A-Za-z0-9_\-]+")
 _SHARD_NAME = re.compile(
-    r"(?P<split>[A-Za-z0-9_\-]+)-(?P<index>\d{5,})-of-(?P<count>\d{5,})\.tfrecord(?P<gz>\.gz)?"
+    r"(?P<split>[A-Za-z0-9_\-]+)-(?P<index>\d{5,})-of-(?P<count>\d{5,})\.tfrecord(?P<gz>\.gz)?",
+    re.ASCII,
 )
 
 

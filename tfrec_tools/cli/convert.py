@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from tfrec_tools import conversion, local_engine
-from tfrec_tools.cli.summaries import manifest_summary, plan_summary
+from tfrec_tools import worker_start
 from tfrec_tools.errors import RequestError
-from tfrec_tools.request import DEFAULT_SEED, Request
+
+if TYPE_CHECKING:
+    from tfrec_tools.request import Request
 
 
 @click.command("convert", context_settings={"help_option_names": ["-h", "--help"]})
@@ -41,9 +43,7 @@ from tfrec_tools.request import DEFAULT_SEED, Request
     metavar="N",
     help="Shards per split, or train=16,test=2. By default one per 128 MiB, for small data more.",
 )
-@click.option(
-    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of order and splits."
-)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of order and splits.")
 @click.option(
     "--order",
     type=click.Choice(["shuffled", "source"]),
@@ -110,7 +110,13 @@ def convert_command(
     class/…/image or split/class/…/image. OUTPUT is a new or empty folder. The
     same command run again goes on where an interrupted one ended.
     """
-    local_engine.leave_pandas_out()
+    if runner == "local" and workers != 1:
+        worker_start.start_early(source)
+    # Only now what imports NumPy and pyarrow: the workers' server imports them meanwhile.
+    from tfrec_tools import conversion, local_engine
+    from tfrec_tools.cli.summaries import manifest_summary, plan_summary
+
+    worker_start.leave_pandas_out()
     request = conversion.make_request(
         source, output, split_files=conversion.named_globs(split_files), **options
     )
@@ -129,8 +135,13 @@ def _convert(
     request: Request, runner: str, workers: int | None, on_progress: Callable[..., None] | None
 ) -> Any:
     if runner == "local":
+        from tfrec_tools import local_engine
+
         return local_engine.convert(request, num_workers=workers, on_progress=on_progress)
+    logging.disable(logging.WARNING)  # Beam warns at its import of Google packages it lacks
     from beam_jobs import images
+
+    logging.disable(logging.NOTSET)
 
     if workers is not None:
         raise RequestError("--workers goes with --runner local")

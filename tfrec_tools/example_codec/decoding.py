@@ -9,9 +9,9 @@ written by us or by TensorFlow) it leaves to `decode_one`, the plain reader of o
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,17 +23,23 @@ from tfrec_tools.example_codec.wire import Int64s
 
 Values: TypeAlias = list[bytes] | list[int] | list[float]
 
-_LENGTH_DELIMITED = 2
+_VARINT, _FIXED64, _LENGTH_DELIMITED, _GROUP, _END_GROUP, _FIXED32 = range(6)
+_BYTES, _FLOAT32, _INT64 = 1, 2, 3
+_MAX_DEPTH = 100  # of groups in groups, as in protobuf
 _ARROW_TYPES = {
-    1: pa.large_list(pa.large_binary()),
-    2: pa.large_list(pa.float32()),
-    3: pa.large_list(pa.int64()),
+    _BYTES: pa.large_list(pa.large_binary()),
+    _FLOAT32: pa.large_list(pa.float32()),
+    _INT64: pa.large_list(pa.int64()),
 }
 _BULK_COPY_BYTES = 256  # above this many bytes a value, slicing beats gathering by index
 
 
 class _UnexpectedFormError(Exception):
     """The lockstep walk met a form that only the plain reader knows."""
+
+
+class _MalformedError(Exception):
+    """Bytes that no protobuf message consists of."""
 
 
 def decode(payloads: pa.Array) -> dict[str, pa.Array]:
@@ -56,34 +62,42 @@ def decode(payloads: pa.Array) -> dict[str, pa.Array]:
 def decode_one(payload: bytes) -> dict[str, tuple[int, Values]]:
     """Decode one payload to ``{name: (kind, values)}``; kind 1 bytes, 2 float32, 3 int64.
 
-    Accepts every legal encoding of an Example. Raises RecordError if it is none.
+    Accepts every legal encoding of an Example, and reads it as protobuf does: what stands
+    twice is merged, or the last one counts. Raises RecordError if it is none.
     """
-    features: dict[str, tuple[int, Values]] = {}
+    features: dict[str, tuple[int, Values] | None] = {}
     try:
-        for number, _, example_value in _fields(payload):
-            if number != 1:
-                continue
-            for entry_number, _, entry in _fields(_as_bytes(example_value)):
-                if entry_number != 1:
+        for entries in _messages(payload, 1):
+            for entry in _messages(entries, 1):
+                name, feature = _entry(entry)
+                features[name] = feature
+    except (_MalformedError, IndexError) as error:
+        what = str(error) if isinstance(error, _MalformedError) else "it ends inside a number"
+        raise RecordError(f"a payload must be a tf.train.Example ({what})") from None
+    return {name: feature for name, feature in features.items() if feature is not None}
+
+
+def _entry(entry: bytes) -> tuple[str, tuple[int, Values] | None]:
+    """Return one feature's name and content; no content if it has no kind."""
+    name = b""
+    kind = 0
+    values: list[Any] = []
+    for number, wire_type, part in _fields(entry):
+        if wire_type != _LENGTH_DELIMITED:
+            continue
+        if number == 1:
+            name = part
+        elif number == 2:
+            for found, list_wire_type, content in _fields(part):
+                if list_wire_type != _LENGTH_DELIMITED or found not in _ARROW_TYPES:
                     continue
-                name, feature = b"", b""
-                for part_number, _, part in _fields(_as_bytes(entry)):
-                    if part_number == 1:
-                        name = _as_bytes(part)
-                    elif part_number == 2:
-                        feature = _as_bytes(part)
-                decoded = _feature(feature)
-                if decoded is not None:
-                    features[name.decode()] = decoded
-    except (IndexError, ValueError, struct.error) as error:
-        raise RecordError(f"a payload must be a tf.train.Example ({error})") from None
-    return features
-
-
-def _as_bytes(value: bytes | int) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a message stands where a number was found")
-    return value
+                if found != kind:
+                    kind, values = found, []
+                values += _VALUES[kind](content)
+    try:
+        return name.decode(), ((kind, values) if kind else None)
+    except UnicodeDecodeError:
+        raise _MalformedError("the name of a feature is no UTF-8") from None
 
 
 def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
@@ -96,65 +110,79 @@ def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
             return value & 0xFFFFFFFFFFFFFFFF, offset
         shift += 7
         if shift > 63:
-            raise ValueError("a number has more than ten bytes")
+            raise _MalformedError("a number has more than ten bytes")
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, int, bytes | int]]:
-    """Yield (field number, wire type, value) of a message."""
+def _fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
+    """Yield (field number, wire type, value) of a message: an int for numbers, else bytes.
+
+    Groups, which no Example has, are legal unknown fields and passed over.
+    """
     offset = 0
+    groups: list[int] = []
     while offset < len(data):
         tag, offset = _read_varint(data, offset)
         number, wire_type = tag >> 3, tag & 7
-        value: bytes | int
-        if wire_type == 0:
+        if not 0 < number < 1 << 29:
+            raise _MalformedError(f"there is no field {number}")
+        value: bytes | int = b""
+        if wire_type == _VARINT:
             value, offset = _read_varint(data, offset)
-        elif wire_type in (1, 5, _LENGTH_DELIMITED):
+        elif wire_type in (_LENGTH_DELIMITED, _FIXED64, _FIXED32):
             if wire_type == _LENGTH_DELIMITED:
                 size, offset = _read_varint(data, offset)
             else:
-                size = 8 if wire_type == 1 else 4
+                size = 8 if wire_type == _FIXED64 else 4
             if offset + size > len(data):
-                raise ValueError("a field reaches beyond its message")
+                raise _MalformedError("a field reaches beyond its message")
             value = data[offset : offset + size]
             offset += size
+        elif wire_type == _GROUP and len(groups) < _MAX_DEPTH:
+            groups.append(number)
+            continue
+        elif wire_type == _END_GROUP and groups and groups.pop() == number:
+            continue
         else:
-            raise ValueError(f"wire type {wire_type} is not in use")
-        yield number, wire_type, value
+            raise _MalformedError(f"wire type {wire_type} has no meaning there")
+        if not groups:
+            yield number, wire_type, value
+    if groups:
+        raise _MalformedError("a group has no end")
 
 
-def _feature(feature: bytes) -> tuple[int, Values] | None:
-    found: tuple[int, Values] | None = None
-    for kind, _, content in _fields(feature):
-        if kind == 1:
-            strings = [
-                _as_bytes(value) for number, _, value in _fields(_as_bytes(content)) if number == 1
-            ]
-            found = (1, strings)
-        elif kind == 2:
-            found = (2, list(_floats(_as_bytes(content))))
-        elif kind == 3:
-            found = (3, list(_ints(_as_bytes(content))))
-    return found
+def _messages(data: bytes, wanted: int) -> Iterator[bytes]:
+    """Yield the length-delimited fields with the number ``wanted``; others are unknown fields."""
+    for number, wire_type, value in _fields(data):
+        if number == wanted and wire_type == _LENGTH_DELIMITED:
+            yield value
 
 
 def _floats(content: bytes) -> Iterator[float]:
-    for number, _, value in _fields(content):
-        if number == 1:
-            data = _as_bytes(value)
-            yield from struct.unpack(f"<{len(data) // 4}f", data)
+    for number, wire_type, value in _fields(content):
+        if number == 1 and wire_type in (_FIXED32, _LENGTH_DELIMITED):
+            if len(value) % 4:
+                raise _MalformedError("packed floats must have four bytes each")
+            yield from struct.unpack(f"<{len(value) // 4}f", value)
 
 
 def _ints(content: bytes) -> Iterator[int]:
-    for number, _, value in _fields(content):
+    for number, wire_type, value in _fields(content):
         if number != 1:
             continue
-        if isinstance(value, int):
+        if wire_type == _VARINT:
             yield value - (value >> 63 << 64)
-            continue
-        offset = 0
-        while offset < len(value):
-            unsigned, offset = _read_varint(value, offset)
-            yield unsigned - (unsigned >> 63 << 64)
+        elif wire_type == _LENGTH_DELIMITED:
+            offset = 0
+            while offset < len(value):
+                unsigned, offset = _read_varint(value, offset)
+                yield unsigned - (unsigned >> 63 << 64)
+
+
+_VALUES: dict[int, Callable[[bytes], Iterator[Any]]] = {
+    _BYTES: lambda content: _messages(content, 1),
+    _FLOAT32: _floats,
+    _INT64: _ints,
+}
 
 
 def _columns(records: Sequence[dict[str, tuple[int, Values]]]) -> dict[str, pa.Array]:
@@ -225,9 +253,9 @@ class _Walk:
         if bool((cursors >= limits).any()) or bool((self.data[cursors] != tag).any()):
             raise _UnexpectedFormError
         lengths, starts = self._varint(cursors + 1)
-        stops = starts + lengths
-        if bool((stops > limits).any()):
+        if bool((lengths > limits - starts).any()):  # added, they might overflow
             raise _UnexpectedFormError
+        stops = starts + lengths
         return starts, stops
 
     def _entries(
@@ -235,21 +263,22 @@ class _Walk:
     ) -> None:
         key_start, key_stop = self._message(cursors, stops, tag=0x0A)
         value, value_stop = self._message(key_stop, stops, tag=0x12)
-        if not np.array_equal(value_stop, stops):
+        if not np.array_equal(value_stop, stops) or bool((value == value_stop).any()):
             raise _UnexpectedFormError
         names = self._bytes(key_start, key_stop - key_start).dictionary_encode()
         which = np.asarray(names.indices)
-        for index, name in enumerate(names.dictionary.to_pylist()):
-            chosen = np.flatnonzero((which == index) & (value < value_stop))
-            if len(chosen) == 0:
-                continue
+        for index, key in enumerate(names.dictionary.to_pylist()):
+            chosen = np.flatnonzero(which == index)
             tag = int(self.data[value[chosen[0]]])
             if tag not in (0x0A, 0x12, 0x1A):
                 raise _UnexpectedFormError
             start, stop = self._message(value[chosen], value_stop[chosen], tag=tag)
             if not np.array_equal(stop, value_stop[chosen]):
                 raise _UnexpectedFormError
-            feature = found.setdefault(name.decode(), _Found(kind=tag >> 3))
+            try:
+                feature = found.setdefault(key.decode(), _Found(kind=tag >> 3))
+            except UnicodeDecodeError:
+                raise _UnexpectedFormError from None
             if feature.kind != tag >> 3:
                 raise _UnexpectedFormError
             feature.records.append(records[chosen])

@@ -6,9 +6,10 @@ as plain grey, the numbers themselves come back.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tfrec_tools.errors import RecordError
 from tfrec_tools.images import pixels, png
@@ -17,11 +18,9 @@ from tfrec_tools.images.preparing import PreparedImage
 from tfrec_tools.request import Check
 from tfrec_tools.schema import MaskFeature
 
-if TYPE_CHECKING:
-    from PIL import Image
+Numbers: TypeAlias = NDArray[np.integer[Any] | np.bool_]
 
 _BITS = {"uint8": 8, "uint16": 16}
-_NUMBERS = np.iinfo
 
 
 def prepare_mask(content: bytes, feature: MaskFeature, check: Check) -> PreparedImage:
@@ -47,40 +46,49 @@ def prepare_mask(content: bytes, feature: MaskFeature, check: Check) -> Prepared
 def _stored_anew(content: bytes, kind: Format, feature: MaskFeature) -> PreparedImage:
     from PIL import Image as pil
 
-    with pixels.opened(content, kind, feature.max_pixels) as image:
-        image.load()
-        if image.mode not in ("1", "L", "P") and not image.mode.startswith("I"):
-            raise RecordError(
-                f"a mask must have one number per pixel (got a picture of mode {image.mode}); "
-                "store class numbers as grey or palette PNG"
-            )
-        numbers = _numbers(image, kind, content)
-    largest = int(numbers.max(initial=0))
-    if largest > _NUMBERS(feature.dtype).max or int(numbers.min(initial=0)) < 0:
-        raise RecordError(
-            f"a mask of dtype {feature.dtype} must hold at most {_NUMBERS(feature.dtype).max} "
-            f"(got {largest}); use dtype: uint16"
-        )
+    picture = pixels.decoded(content, kind, feature.max_pixels)
+    numbers = _numbers(picture, kind, content)
+    _check_range(numbers, feature.dtype)
     size = numbers.shape[0], numbers.shape[1]
     if feature.resize is not None:
-        numbers = _nearest(numbers, *feature.resize.target_size(*size))
-    stored = pil.fromarray(numbers.astype(feature.dtype))
+        target = feature.resize.target_size(*size)
+        pixels.check_target_size(*target, feature.max_pixels)
+        numbers = _nearest(numbers, *target)
+    stored = pixels.encoded_png(pil.fromarray(numbers.astype(feature.dtype)))
     height, width = numbers.shape
-    return PreparedImage(pixels.encoded_png(stored), height, width, "png", size, recoded=True)
+    return PreparedImage(stored, height, width, "png", size, recoded=True)
 
 
-def _numbers(image: Image.Image, kind: Format, content: bytes) -> np.ndarray:
-    numbers = np.asarray(image).astype(np.int64)
-    if kind is Format.PNG and image.mode == "L":
-        depth = png.read_header(content).depth
-        if depth < 8:  # Pillow scales grey of 2 and 4 bits to 8
-            numbers //= 255 // ((1 << depth) - 1)
+def _numbers(picture: pixels.Picture, kind: Format, content: bytes) -> Numbers:
+    """Return the number of each pixel as the file has it."""
+    mode = picture.image.mode
+    if mode not in ("1", "L", "P") and not mode.startswith("I"):
+        raise RecordError(
+            f"a mask must have one number per pixel (got a picture of mode {mode}); "
+            "store class numbers as grey or palette PNG"
+        )
+    if picture.inverted:
+        raise RecordError("a mask must not have its numbers inverted (0 as white); store it as PNG")
+    bits = png.read_header(content).depth if kind is Format.PNG else picture.bits
+    numbers = np.asarray(picture.image)
+    if mode == "L" and bits < 8:  # Pillow scales grey of 2 and 4 bits to 8
+        numbers = numbers // np.uint8(255 // ((1 << bits) - 1))
     return numbers
 
 
-def _nearest(numbers: np.ndarray, height: int, width: int) -> np.ndarray:
+def _check_range(numbers: Numbers, dtype: str) -> None:
+    largest = np.iinfo(dtype).max
+    found = int(numbers.max()) if int(numbers.min()) >= 0 else int(numbers.min())
+    if not 0 <= found <= largest:
+        hint = "; use dtype: uint16" if 0 <= found <= np.iinfo(np.uint16).max else ""
+        raise RecordError(
+            f"a mask of dtype {dtype} must hold numbers from 0 to {largest} (got {found}){hint}"
+        )
+
+
+def _nearest(numbers: Numbers, height: int, width: int) -> Numbers:
     """Return the number at the centre of each target pixel."""
     rows = (2 * np.arange(height) + 1) * numbers.shape[0] // (2 * height)
     columns = (2 * np.arange(width) + 1) * numbers.shape[1] // (2 * width)
-    nearest: np.ndarray = numbers[rows[:, np.newaxis], columns]
+    nearest: Numbers = numbers[rows[:, np.newaxis], columns]
     return nearest

@@ -6,12 +6,10 @@ are and should start without it.
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import io
 import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import simplejpeg
@@ -19,16 +17,33 @@ from numpy.typing import NDArray
 
 from tfrec_tools.errors import RecordError, counted
 from tfrec_tools.images.formats import Format
-from tfrec_tools.schema import ImageEncoding, Resize
+from tfrec_tools.schema import ImageEncoding
 from tfrec_tools.schema.image import DEFAULT_JPEG_QUALITY
 
 if TYPE_CHECKING:
-    from PIL import Image
+    from PIL import Image, ImageFile
 
 PNG_COMPRESS_LEVEL = 6
 TURNED_QUALITY = DEFAULT_JPEG_QUALITY
+MAX_JPEG_SIDE = 65_500
 _OVERSAMPLING = 2  # a JPEG is decoded to at least this many times the wanted size, then resized
 _SUBSAMPLING = {"4:4:4": "444", "4:2:2": "422", "4:2:0": "420"}
+_ORIENTATION = 0x0112
+_BITS_PER_SAMPLE, _PHOTOMETRIC, _SAMPLE_FORMAT = 258, 262, 339  # TIFF tags
+_UNTURNED = {6: 8, 8: 6}  # the orientations that are not their own inverse
+
+
+class Picture(NamedTuple):
+    """A decoded first frame: pixels as they lie in the file.
+
+    ``bits``: per channel in the file. ``inverted``: a grey TIFF whose 0 is white.
+    """
+
+    image: Image.Image
+    num_frames: int
+    orientation: int
+    bits: int
+    inverted: bool
 
 
 def codec_versions() -> dict[str, str]:
@@ -36,31 +51,71 @@ def codec_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in ("pillow", "simplejpeg")}
 
 
-@contextlib.contextmanager
-def opened(content: bytes, kind: Format, max_pixels: int) -> Iterator[Image.Image]:
-    """Open a picture with Pillow for exactly its own format; its size is checked first.
+def decoded(content: bytes, kind: Format, max_pixels: int) -> Picture:
+    """Decode the first frame with Pillow; the size is checked before pixels are allocated.
 
-    Raises RecordError for what Pillow cannot read, also while the block decodes.
+    Raises RecordError for what Pillow cannot read.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
-    # Pillow's own limit is global and would warn or refuse below ours.
-    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about metadata that is not stored
-            with Image.open(io.BytesIO(content), formats=[kind.name]) as image:
+            with _plugin(kind)(io.BytesIO(content)) as image:
                 check_num_pixels(image.height, image.width, max_pixels)
-                yield image
-    except UnidentifiedImageError:
-        raise RecordError(f"the {kind.name} could not be decoded (damaged)") from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, TypeError) as error:
-        if isinstance(error, RecordError):
-            raise
+                return _picture(image, kind)
+    except RecordError:
+        raise
+    except Image.DecompressionBombError:  # frames and tiles far larger than the picture
+        raise RecordError(f"the {kind.name} could not be decoded (a part is too large)") from None
+    except MemoryError:
+        raise RecordError(f"the {kind.name} needs more memory than there is") from None
+    except Exception as error:
+        # Nothing of ours runs above; what Pillow's plugins raise for damage is not limited to
+        # a few classes (struct.error, OverflowError, AttributeError and more were seen).
         what = "truncated" if "truncated" in str(error) else "damaged"
         raise RecordError(f"the {kind.name} could not be decoded ({what})") from None
-    finally:
-        Image.MAX_IMAGE_PIXELS = limit
+
+
+def _plugin(kind: Format) -> type[ImageFile.ImageFile]:
+    """Return Pillow's class for exactly one format.
+
+    ``Image.open`` would try others, make an MPO of a JPEG, and apply a limit on pixels that is
+    a global variable, so that raising it here would raise it for all threads.
+    """
+    from PIL import (
+        BmpImagePlugin,
+        GifImagePlugin,
+        JpegImagePlugin,
+        PngImagePlugin,
+        TiffImagePlugin,
+        WebPImagePlugin,
+    )
+
+    return {
+        Format.JPEG: JpegImagePlugin.JpegImageFile,
+        Format.PNG: PngImagePlugin.PngImageFile,
+        Format.GIF: GifImagePlugin.GifImageFile,
+        Format.WEBP: WebPImagePlugin.WebPImageFile,
+        Format.BMP: BmpImagePlugin.BmpImageFile,
+        Format.TIFF: TiffImagePlugin.TiffImageFile,
+    }[kind]
+
+
+def _picture(image: ImageFile.ImageFile, kind: Format) -> Picture:
+    tags = getattr(image, "tag_v2", {}) if kind is Format.TIFF else {}
+    bits = max(tags.get(_BITS_PER_SAMPLE, (8,)))
+    if any(form != 1 for form in tags.get(_SAMPLE_FORMAT, ())) and bits <= 16:
+        raise RecordError("must have unsigned whole numbers as pixels (got signed ones)")
+    found = image.getexif().get(_ORIENTATION, 1)
+    orientation = found if found in range(1, 9) else 1
+    num_frames = getattr(image, "n_frames", 1)
+    image.load()
+    pixels: Image.Image = image
+    if kind is Format.TIFF:  # Pillow has turned it while it was loaded
+        pixels = turned(image, _UNTURNED.get(orientation, orientation))
+    inverted = kind is Format.TIFF and tags.get(_PHOTOMETRIC) == 0
+    return Picture(pixels, num_frames, orientation, bits, inverted)
 
 
 def check_num_pixels(height: int, width: int, max_pixels: int) -> None:
@@ -72,26 +127,41 @@ def check_num_pixels(height: int, width: int, max_pixels: int) -> None:
         )
 
 
-def decode_jpeg(content: bytes, *, height: int, width: int, resize: Resize | None) -> Image.Image:
-    """Decode a grey or RGB JPEG, damage that costs pixels refused, no larger than resizing needs."""
+def check_target_size(height: int, width: int, max_pixels: int) -> None:
+    """Raise RecordError if resizing would enlarge a picture beyond the limit."""
+    if height * width > max_pixels:
+        raise RecordError(
+            f"must have at most {max_pixels:,} pixels once resized (got {width} x {height}); "
+            "raise max_pixels in the schema, or do not enlarge"
+        )
+
+
+def decode_jpeg(content: bytes, size: tuple[int, int], wanted: tuple[int, int]) -> Image.Image:
+    """Decode a grey or RGB JPEG that was checked, no larger than resizing to ``wanted`` needs.
+
+    Both sizes are (height, width) as the picture lies in the file.
+    """
     from PIL import Image
 
-    min_height = min_width = 0
-    if resize is not None:
-        target = resize.target_size(height, width)
-        min_height, min_width = (_OVERSAMPLING * side for side in target)
-    space = simplejpeg.decode_jpeg_header(content)[2]
+    enough = (
+        size
+        if wanted == size
+        else tuple(
+            min(whole, _OVERSAMPLING * side) for whole, side in zip(size, wanted, strict=True)
+        )
+    )
     try:
+        space = simplejpeg.decode_jpeg_header(content)[2]
         pixels = simplejpeg.decode_jpeg(
             content,
             "GRAY" if space == "Gray" else "RGB",
-            min_height=min(min_height, height),
-            min_width=min(min_width, width),
+            min_height=enough[0],
+            min_width=enough[1],
             min_factor=1,
             strict=False,  # checked before by jpeg.check_data
         )
-    except ValueError:
-        raise RecordError("the JPEG could not be decoded (damaged)") from None
+    except ValueError:  # a subsampling that simplejpeg does not know
+        return decoded(content, Format.JPEG, size[0] * size[1]).image
     return Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
 
 
@@ -111,21 +181,26 @@ def turned(image: Image.Image, orientation: int) -> Image.Image:
     return image if how is None else image.transpose(how)
 
 
-def resized(image: Image.Image, resize: Resize | None, size: tuple[int, int]) -> Image.Image:
-    """Return the picture in the size that ``resize`` means for a picture of ``size`` (h, w)."""
+def resized(image: Image.Image, target: tuple[int, int], resample: str) -> Image.Image:
+    """Return the picture with the height and width of ``target``."""
     from PIL.Image import Resampling
 
-    if resize is None:
+    if (image.height, image.width) == target:
         return image
-    height, width = resize.target_size(*size)
-    if (image.height, image.width) == (height, width):
-        return image
-    return image.resize((width, height), Resampling[resize.resample.upper()])
+    return image.resize(target[::-1], Resampling[resample.upper()])
 
 
 def has_transparency(image: Image.Image) -> bool:
     """Say whether the picture has an alpha channel or transparent colours."""
     return "A" in image.getbands() or "a" in image.getbands() or "transparency" in image.info
+
+
+def check_alpha(policy: str) -> None:
+    """Raise RecordError for a picture with transparency unless the schema says what to do."""
+    if policy == "error":
+        raise RecordError(
+            "must have no transparency; use alpha: white or alpha: drop in the schema"
+        )
 
 
 def without_alpha(image: Image.Image, policy: str) -> Image.Image:
@@ -134,36 +209,51 @@ def without_alpha(image: Image.Image, policy: str) -> Image.Image:
 
     if not has_transparency(image):
         return image
-    if policy == "error":
-        raise RecordError(
-            "must have no transparency; use alpha: white or alpha: drop in the schema"
-        )
-    grey = image.mode in ("LA", "La", "L", "1")
-    rgba = image.convert("RGBA")
-    if policy == "white":
-        opaque = pil.alpha_composite(pil.new("RGBA", rgba.size, (255, 255, 255, 255)), rgba)
-    else:
-        opaque = rgba
-    return opaque.convert("RGB").convert("L") if grey else opaque.convert("RGB")
+    check_alpha(policy)
+    mode, white = ("L", 255) if image.mode in ("1", "L", "LA") else ("RGB", (255, 255, 255))
+    with_alpha = image.convert(mode + "A")
+    opaque = with_alpha.convert(mode)
+    if policy == "drop":
+        return opaque
+    background = pil.new(mode, image.size, white)
+    background.paste(opaque, mask=with_alpha.getchannel("A"))
+    return background
 
 
-def eight_bit(image: Image.Image, depth: int | None) -> Image.Image:
+def whitened(image: Image.Image, where: NDArray[np.bool_]) -> Image.Image:
+    """Return a grey picture with white pixels ``where`` that is true."""
+    from PIL import Image as pil
+
+    return pil.fromarray(np.where(where, np.uint8(255), np.asarray(image)))
+
+
+def as_grey_or_rgb(image: Image.Image) -> Image.Image:
+    """Return the picture without transparency as grey or RGB of 8 bits, whichever it is."""
+    if image.mode in ("L", "RGB"):
+        return image
+    if image.mode not in ("1", "P", "CMYK", "YCbCr"):
+        raise RecordError(f"must be grey, RGB, palette or CMYK (got {image.mode})")
+    return image.convert("L" if image.mode == "1" else "RGB")
+
+
+def eight_bit(picture: Picture, depth: int | None) -> Image.Image:
     """Return the picture with 8 bits per channel; 16-bit ones only if ``depth`` says so.
 
     Of 16 bits the upper 8 are taken, as ``tf.io.decode_png`` does for uint8.
     """
     from PIL import Image as pil
 
-    mode = image.mode
-    if mode.startswith("I"):
-        check_depth(16, depth)
-        values = np.asarray(image).astype(np.int64)
-        if values.min(initial=0) < 0 or values.max(initial=0) > 0xFFFF:
-            raise RecordError("must have 8 or 16 bits per channel (got 32)")
-        return pil.fromarray((values >> 8).astype(np.uint8))
-    if mode == "F":
+    image = picture.image
+    if image.mode == "F":
         raise RecordError("must have whole numbers as pixels (got 32-bit floats); use PNG or JPEG")
-    return image
+    if picture.bits > 8:
+        if picture.bits != 16:
+            raise RecordError(f"must have 8 or 16 bits per channel (got {picture.bits})")
+        check_depth(16, depth)
+    if not image.mode.startswith("I"):
+        return image
+    upper = (np.asarray(image) >> 8).astype(np.uint8)
+    return pil.fromarray(255 - upper if picture.inverted else upper)
 
 
 def check_depth(found: int, wanted: int | None) -> None:
@@ -188,17 +278,15 @@ def as_array(image: Image.Image) -> NDArray[np.uint8]:
 
 def encoded(image: Image.Image, encoding: ImageEncoding) -> bytes:
     """Return the picture, grey or RGB, as JPEG, PNG or raw pixels."""
-    if image.mode not in ("L", "RGB"):
-        image = image.convert("L" if image.mode == "1" else "RGB")
     match encoding.format:
         case "raw":
             return as_array(image).tobytes()
         case "png":
             return encoded_png(image)
         case "jpeg":
-            if max(image.size) > 65_500:
+            if max(image.size) > MAX_JPEG_SIDE:
                 raise RecordError(
-                    f"a JPEG has at most 65,500 pixels a side (got {max(image.size)})"
+                    f"a JPEG has at most {MAX_JPEG_SIDE:,} pixels a side (got {max(image.size):,})"
                 )
             pixels = np.ascontiguousarray(as_array(image))
             grey = pixels.shape[2] == 1
@@ -220,9 +308,8 @@ def encoded_png(image: Image.Image) -> bytes:
     return stream.getvalue()
 
 
-def frames_remark(image: Image.Image, kind: Format) -> str:
+def frames_remark(num_frames: int, kind: Format) -> str:
     """Return what a report says of a picture whose first frame was stored as PNG."""
-    number = getattr(image, "n_frames", 1)
-    if number > 1:
-        return f"{kind.name} with {counted(number, 'frame')}: the first stored as PNG"
+    if num_frames > 1:
+        return f"{kind.name} with {counted(num_frames, 'frame')}: the first stored as PNG"
     return f"{kind.name} stored as PNG"

@@ -6,8 +6,9 @@ others are decoded and stored anew, which is reported.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from tfrec_tools.errors import RecordError
 from tfrec_tools.images import jpeg, pixels, png
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 MAX_JPEG_BYTES = 1 << 29
 """TensorFlow refuses to decode a JPEG to more bytes than this."""
 
+_NAMES = {"L": "grey", "RGB": "RGB"}
 _LOSSLESS = ImageEncoding(format="png")
 _NEAR_LOSSLESS = ImageEncoding(format="jpeg", quality=pixels.TURNED_QUALITY)
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedImage:
+class PreparedImage(NamedTuple):
     """What is stored of one image: ``content`` in ``format`` (jpeg, png or raw).
 
     ``source_size``: (height, width) as shown, before resizing. ``remarks``: what the report
@@ -57,119 +58,180 @@ def prepare_image(content: bytes, feature: ImageFeature, check: Check) -> Prepar
 
 def _prepare_jpeg(content: bytes, feature: ImageFeature, check: Check) -> PreparedImage:
     header = jpeg.read_header(content)
-    pixels.check_num_pixels(header.height, header.width, feature.max_pixels)
-    if header.height * header.width * feature.channels >= MAX_JPEG_BYTES:
-        raise RecordError(
-            "must decode to less than 2**29 bytes, TensorFlow's limit for a JPEG "
-            f"(got {header.width} x {header.height}); resize it"
-        )
+    size = header.height, header.width
+    pixels.check_num_pixels(*size, feature.max_pixels)
     if not header.has_end:
         raise RecordError("the JPEG has no end marker (truncated)")
-    plain = header.num_components in (1, 3) and header.process in (0, 1, 2)
+    if header.num_components not in (1, 3, 4):
+        raise RecordError(
+            f"a JPEG must be grey, RGB or CMYK (got {header.num_components} channels)"
+        )
     if header.precision != 8:
         raise RecordError(f"a JPEG must have 8 bits per channel (got {header.precision})")
-    turn = header.orientation != 1 and feature.exif != "keep"
-    changed = not plain or turn or feature.recodes
+    plain = header.num_components != 4 and header.process <= 2
+    orientation = 1 if feature.exif == "keep" else header.orientation
+    shown = _shown(size, orientation)
+    target = feature.resize.target_size(*shown) if feature.resize else shown
+    lossless = orientation != 1 and feature.exif == "png"
+    encoding = feature.encode or (_LOSSLESS if lossless else _NEAR_LOSSLESS)
+    if encoding.format == "jpeg":
+        _check_jpeg_size(*target, feature.channels)
+    changed = not plain or orientation != 1 or target != shown or feature.encode is not None
     remarks: list[tuple[Action, str]] = []
     # What is decoded anyway must be whole, too: libjpeg would fill up with grey.
-    if (changed or check is Check.DECODE) and header.process in (0, 1, 2):
+    if changed or check is Check.DECODE:
         harmless = jpeg.check_data(content, header.num_components)
         if harmless:
             remarks.append((Action.KEPT, harmless))
-    size = header.height, header.width
-    if header.orientation != 1 and feature.exif == "keep":
-        remarks.append((Action.KEPT, f"EXIF orientation {header.orientation} kept, not applied"))
+    if orientation != header.orientation:
+        remarks.append((Action.KEPT, _orientation_kept(header.orientation)))
     if not changed:
         return PreparedImage(content, *size, "jpeg", size, tuple(remarks))
-    shown = size[::-1] if turn and header.orientation >= 5 else size
-    if feature.resize is not None and feature.encode is None and plain and not turn:
-        if feature.resize.target_size(*size) == size:
-            return PreparedImage(content, *size, "jpeg", size, tuple(remarks))
     if plain:
-        wanted = feature.resize if not turn or header.orientation < 5 else None
-        image = pixels.decode_jpeg(content, height=size[0], width=size[1], resize=wanted)
+        image = pixels.decode_jpeg(content, size, _shown(target, orientation))
     else:
-        with pixels.opened(content, Format.JPEG, feature.max_pixels) as opened:
-            if opened.mode not in ("L", "RGB", "CMYK"):
-                raise RecordError(f"a JPEG must be grey, RGB or CMYK (got {opened.mode})")
-            what = "CMYK" if opened.mode == "CMYK" else "JPEG with an uncommon coding"
-            image = opened.convert("RGB") if opened.mode == "CMYK" else opened.copy()
-            remarks.append((Action.CONVERTED, f"{what} stored as RGB JPEG"))
-    encoding = feature.encode or _NEAR_LOSSLESS
-    if turn:
-        image = pixels.turned(image, header.orientation)
-        if feature.exif == "png" and feature.encode is None:
-            encoding = _LOSSLESS
-        remarks.append((Action.REPAIRED, f"turned as EXIF orientation {header.orientation} says"))
-    return _stored(image, feature, encoding, shown, remarks)
+        picture = pixels.decoded(content, Format.JPEG, feature.max_pixels)
+        what = "CMYK" if picture.image.mode == "CMYK" else "JPEG with an uncommon coding"
+        image = pixels.as_grey_or_rgb(picture.image)
+        stored = encoding.format if encoding.format == "raw" else encoding.format.upper()
+        remarks.append((Action.CONVERTED, f"{what} stored as {_NAMES[image.mode]} {stored}"))
+    return _stored(image, feature, encoding, size, orientation=orientation, remarks=remarks)
+
+
+def _orientation_kept(orientation: int) -> str:
+    return f"EXIF orientation {orientation} kept, not applied"
+
+
+def _check_jpeg_size(height: int, width: int, channels: int) -> None:
+    if height * width * channels >= MAX_JPEG_BYTES:
+        raise RecordError(
+            "must decode to less than 2**29 bytes, TensorFlow's limit for a JPEG "
+            f"(got {width} x {height}); resize it"
+        )
 
 
 def _prepare_png(content: bytes, feature: ImageFeature, check: Check) -> PreparedImage:
     header = png.read_header(content)
-    pixels.check_num_pixels(header.height, header.width, feature.max_pixels)
+    size = header.height, header.width
+    pixels.check_num_pixels(*size, feature.max_pixels)
     if not header.has_end:
         raise RecordError("the PNG ends too early (truncated)")
     pixels.check_depth(header.depth, feature.depth)
-    turn = header.orientation != 1 and feature.exif != "keep"
-    changed = header.has_alpha or header.depth == 16 or turn or feature.recodes
+    if header.has_alpha:
+        pixels.check_alpha(feature.alpha)
+    orientation = 1 if feature.exif == "keep" else header.orientation
+    shown = _shown(size, orientation)
+    target = feature.resize.target_size(*shown) if feature.resize else shown
+    changed = (
+        header.has_alpha
+        or header.depth == 16
+        or orientation != 1
+        or target != shown
+        or feature.encode is not None
+    )
     if changed or check is Check.DECODE:
         png.check_data(content, header)
-    size = header.height, header.width
     remarks: list[tuple[Action, str]] = []
     if header.animated:
         remarks.append((Action.KEPT, "animated PNG: readers see its default image"))
+    if orientation != header.orientation:
+        remarks.append((Action.KEPT, _orientation_kept(header.orientation)))
     if not changed:
         return PreparedImage(content, *size, "png", size, tuple(remarks))
-    only_resize = not (header.has_alpha or header.depth == 16 or turn or feature.encode)
-    if only_resize and feature.resize is not None and feature.resize.target_size(*size) == size:
-        return PreparedImage(content, *size, "png", size, tuple(remarks))
-    with pixels.opened(content, Format.PNG, feature.max_pixels) as image:
-        if header.has_alpha:
-            how = "over white" if feature.alpha == "white" else "dropped"
-            remarks.append((Action.CONVERTED, f"transparency {how}, stored anew"))
+    picture = pixels.decoded(content, Format.PNG, feature.max_pixels)
+    if header.has_alpha:
+        how = "over white" if feature.alpha == "white" else "dropped"
+        remarks.append((Action.CONVERTED, f"transparency {how}, stored anew"))
+    if header.depth == 16:
+        remarks.append((Action.CONVERTED, "the upper 8 of 16 bits stored"))
+    image = (
+        _without_trns(picture, header, feature) if _has_trns(header) else _flat(picture, feature)
+    )
+    return _stored(
+        image, feature, feature.encode or _LOSSLESS, size, orientation=orientation, remarks=remarks
+    )
+
+
+def _has_trns(header: png.PngHeader) -> bool:
+    """Say whether one grey or RGB colour is transparent."""
+    return header.has_alpha and header.color_type in (png.GREY, png.RGB)
+
+
+def _without_trns(
+    picture: pixels.Picture, header: png.PngHeader, feature: ImageFeature
+) -> Image.Image:
+    """Return a PNG with one transparent colour without transparency.
+
+    Pillow compares the colour with pixels that it has scaled (grey of 2 or 4 bits) or cut
+    (RGB of 16 bits): those cases are decided here, or refused.
+    """
+    if header.color_type == png.RGB:
         if header.depth == 16:
-            remarks.append((Action.CONVERTED, "the upper 8 of 16 bits stored"))
-        image = _flat(image, feature)
-        if turn:
-            image = pixels.turned(image, header.orientation)
-            remarks.append(
-                (Action.REPAIRED, f"turned as EXIF orientation {header.orientation} says")
+            raise RecordError(
+                "must not have one transparent colour (tRNS) of 16 bits per channel; store it "
+                "with an alpha channel"
             )
-        shown = size[::-1] if turn and header.orientation >= 5 else size
-        return _stored(image, feature, feature.encode or _LOSSLESS, shown, remarks)
+        return _flat(picture, feature)
+    values = np.asarray(picture.image)
+    picture.image.info.pop("transparency", None)
+    image = _flat(picture, feature)
+    if feature.alpha == "drop" or header.transparent_grey is None:
+        return image
+    largest = (1 << header.depth) - 1
+    scale = 255 // largest if values.dtype == np.uint8 else 1
+    return pixels.whitened(image, values == (header.transparent_grey & largest) * scale)
 
 
 def _prepare_other(content: bytes, kind: Format, feature: ImageFeature) -> PreparedImage:
-    with pixels.opened(content, kind, feature.max_pixels) as image:
-        remarks = [(Action.CONVERTED, pixels.frames_remark(image, kind))]
-        orientation = image.getexif().get(0x0112, 1) if feature.exif != "keep" else 1
-        image.load()
-        image = _flat(image, feature)
-        if orientation in range(2, 9):
-            image = pixels.turned(image, orientation)
-            remarks.append((Action.REPAIRED, f"turned as EXIF orientation {orientation} says"))
-        size = image.height, image.width
-        return _stored(image, feature, feature.encode or _LOSSLESS, size, remarks)
+    picture = pixels.decoded(content, kind, feature.max_pixels)
+    remarks = [(Action.CONVERTED, pixels.frames_remark(picture.num_frames, kind))]
+    if picture.bits == 16 and feature.depth is not None:
+        remarks.append((Action.CONVERTED, "the upper 8 of 16 bits stored"))
+    orientation = 1 if feature.exif == "keep" else picture.orientation
+    if orientation != picture.orientation:
+        remarks.append((Action.KEPT, f"EXIF orientation {picture.orientation} not applied"))
+    image = _flat(picture, feature)
+    size = image.height, image.width
+    return _stored(
+        image, feature, feature.encode or _LOSSLESS, size, orientation=orientation, remarks=remarks
+    )
 
 
-def _flat(image: Image.Image, feature: ImageFeature) -> Image.Image:
+def _flat(picture: pixels.Picture, feature: ImageFeature) -> Image.Image:
     """Return the picture as 8-bit grey or RGB without transparency."""
-    image = pixels.without_alpha(pixels.eight_bit(image, feature.depth), feature.alpha)
-    return image.convert("L" if image.mode in ("1", "L") else "RGB")
+    image = pixels.eight_bit(picture, feature.depth)
+    return pixels.as_grey_or_rgb(pixels.without_alpha(image, feature.alpha))
 
 
 def _stored(
     image: Image.Image,
     feature: ImageFeature,
     encoding: ImageEncoding,
-    shown: tuple[int, int],
+    size: tuple[int, int],
+    *,
+    orientation: int,
     remarks: list[tuple[Action, str]],
 ) -> PreparedImage:
-    """Resize and encode; ``shown`` is the (height, width) that the whole picture has."""
-    image = pixels.resized(image, feature.resize, shown)
+    """Turn, resize and encode a picture that is grey or RGB.
+
+    ``size``: (height, width) in the file; a JPEG may have been decoded smaller.
+    """
+    if orientation != 1:
+        image = pixels.turned(image, orientation)
+        remarks.append((Action.REPAIRED, f"turned as EXIF orientation {orientation} says"))
+    shown = _shown(size, orientation)
+    if feature.resize is not None:
+        target = feature.resize.target_size(*shown)
+        pixels.check_target_size(*target, feature.max_pixels)
+        image = pixels.resized(image, target, feature.resize.resample)
     if encoding.format == "raw":
         image = pixels.with_channels(image, feature.channels)
     content = pixels.encoded(image, encoding)
     return PreparedImage(
         content, image.height, image.width, encoding.format, shown, tuple(remarks), recoded=True
     )
+
+
+def _shown(size: tuple[int, int], orientation: int) -> tuple[int, int]:
+    """Return height and width of a picture once it is turned."""
+    return size[::-1] if orientation >= 5 else size

@@ -35,7 +35,10 @@ def _readable_text(values: pa.Array) -> pa.Array:
         return values.cast(pa.large_binary()).cast(pa.large_string())
     except pa.ArrowInvalid:
         return pa.array(
-            [value.decode("utf-8", "backslashreplace") for value in values.to_pylist()],
+            [
+                None if value is None else value.decode("utf-8", "backslashreplace")
+                for value in values.to_pylist()
+            ],
             type=pa.large_string(),
         )
 
@@ -146,7 +149,11 @@ class Float32Feature:
         text = _readable_text(values)
         wrong = pc.invert(pc.match_substring_regex(text, _FLOAT_PATTERN))
         plain = pc.replace_substring_regex(pc.if_else(wrong, "0", text), r"^\+", "")
-        return EncodedColumn(plain.cast(pa.float32()), _faults(text, wrong, "a decimal number"))
+        numbers = plain.cast(pa.float32())
+        too_large = pc.is_inf(numbers)
+        faults = _faults(text, wrong, "a decimal number")
+        faults |= _faults(text, too_large, "a number that 32 bits can hold")
+        return EncodedColumn(numbers, faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +177,6 @@ class BoolFeature:
         true = pc.is_in(lower, value_set=pa.array(_TRUE, lower.type))
         false = pc.is_in(lower, value_set=pa.array(_FALSE, lower.type))
         wrong = pc.invert(pc.or_(true, false))
-        return EncodedColumn(
-            true.cast(pa.int64()), _faults(text, wrong, "true or false, yes or no, 1 or 0")
-        )
+        wrong = pc.and_(wrong, text.is_valid())
+        numbers = pc.if_else(text.is_valid(), true.cast(pa.int64()), pa.scalar(None, pa.int64()))
+        return EncodedColumn(numbers, _faults(text, wrong, "true or false, yes or no, 1 or 0"))

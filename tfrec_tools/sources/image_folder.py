@@ -25,9 +25,9 @@ from tfrec_tools.storage import FolderEntry, Storage, reason_of
 
 IMAGE_EXTENSIONS = frozenset(
     (
-        b".jpg .jpeg .jpe .jfif .png .apng .gif .bmp .dib .webp .tif .tiff "
+        b"jpg jpeg jpe jfif png apng gif bmp dib webp tif tiff "
         # Not stored, but named as such instead of being passed over in silence:
-        b".heic .heif .avif .jxl .jp2 .psd .svg"
+        b"heic heif avif jxl jp2 psd svg"
     ).split()
 )
 """Files with other extensions are ignored and counted; files without one are looked at."""
@@ -200,15 +200,23 @@ def _reason_to_ignore(name: bytes) -> str | None:
     """Return under which word a file is counted as ignored, None for an image."""
     if name.startswith(b"."):
         return "hidden"
-    extension = os.path.splitext(name)[1].lower()
-    if not extension or extension in IMAGE_EXTENSIONS:
+    _, dot, extension = name.rpartition(b".")
+    if not dot or extension in IMAGE_EXTENSIONS or extension.lower() in IMAGE_EXTENSIONS:
         return None
-    return path_text(extension)
+    return path_text(b"." + extension.lower())
 
 
 def source_column(name: str, keys: list[bytes], layout: Layout) -> pa.Array:
     """Return a column of the source (large_binary [n]) for the records with these keys."""
-    values = [path_parts(key, layout)[name] for key in keys]
+    match name:
+        case "filename":
+            values = keys
+        case "label":
+            folders = [key.rpartition(b"/")[0] for key in keys]
+            label_of = {folder: layout.label(folder) for folder in set(folders)}
+            values = [label_of[folder] for folder in folders]
+        case _:
+            values = [path_parts(key, layout)[name] for key in keys]
     return pa.array(values, type=pa.large_binary())
 
 

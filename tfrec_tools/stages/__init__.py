@@ -18,6 +18,7 @@ from tfrec_tools.stages.placing import (
     sorted_by_shard,
 )
 from tfrec_tools.stages.publishing import (
+    claimed_output,
     failure,
     prepare_output,
     publish,
@@ -28,6 +29,7 @@ from tfrec_tools.stages.shard_writing import finished_shard, write_shard
 
 __all__ = [
     "PlacedEntry",
+    "claimed_output",
     "failure",
     "finished_shard",
     "list_unit",

@@ -92,7 +92,9 @@ def _encode_column(block: _Block, name: str, feature: Feature) -> None:
     block.columns[name] = encoded.values
 
 
-def _contents(block: _Block, storage: Storage, feature: Feature) -> Iterator[tuple[int, bytes]]:
+def _contents(
+    block: _Block, storage: Storage, feature: Feature, sizes: Sequence[int] | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Yield (index, content) of the file that each record refers to; reject what cannot be read."""
     paths: dict[int, bytes] = {}
     for index, key in enumerate(block.keys):
@@ -105,7 +107,7 @@ def _contents(block: _Block, storage: Storage, feature: Feature) -> Iterator[tup
             block.reject(index, f"a file it refers to must lie below the root of {pattern!r}")
         else:
             paths[index] = path
-    contents = storage.read_many(list(paths.values()))
+    contents = storage.read_many(list(paths.values()), sizes)
     for (index, path), content in zip(paths.items(), contents, strict=True):
         if isinstance(content, bytes):
             yield index, content
@@ -140,7 +142,7 @@ def _encode_images(
     heights, widths = np.zeros(number, np.int64), np.zeros(number, np.int64)
     listed = not is_path_pattern(feature)
     # A loop over records: each picture is one call of a library, nothing is shared.
-    for index, content in _contents(block, storage, feature):
+    for index, content in _contents(block, storage, feature, sizes if listed else None):
         if listed and len(content) != sizes[index]:
             block.reject(
                 index,

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tfrec_tools import interop, manifest_files, shard_files
 from tfrec_tools.errors import DatasetError, RecordError, SourceError, TfrecError, counted
 from tfrec_tools.manifest import MANIFEST_NAME, FileInfo, Manifest, ShardInfo, SplitInfo, crc_text
 from tfrec_tools.plan import Plan
 from tfrec_tools.record_framing import crc32c
-from tfrec_tools.records import ReportEntry, ShardResult, faults_error
+from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, faults_error
 from tfrec_tools.request import IfExists, OnError
 from tfrec_tools.schema import ClassLabelFeature
 from tfrec_tools.shard_names import index_name
@@ -42,12 +42,33 @@ def prepare_output(plan: Plan) -> None:
     Raises DatasetError if the output holds a dataset (unless it is to be overwritten) or
     other files.
     """
-    output = open_storage(plan.request.output)
-    if output.exists():
-        if not output.is_folder():
-            raise DatasetError(f"the output must be a folder ({plan.request.output} is a file)")
-        _check_free(plan, output)
+    output = _output_folder(plan)
+    _check_free(plan, output)
     output.make_folder(staging_folder(plan).encode())
+
+
+@contextlib.contextmanager
+def claimed_output(plan: Plan) -> Iterator[None]:
+    """Hold the output's lock while the plan is carried out, and tidy up if that fails.
+
+    Raises DatasetError if another conversion writes there, and what `prepare_output` raises.
+    """
+    existed = open_storage(plan.request.output).exists()
+    with _output_folder(plan).locked():
+        try:
+            prepare_output(plan)
+            yield
+        except BaseException:
+            remove_useless(plan.request.output, existed=existed)
+            raise
+
+
+def _output_folder(plan: Plan) -> Storage:
+    output = open_storage(plan.request.output)
+    if output.exists() and not output.is_folder():
+        raise DatasetError(f"the output must be a folder ({plan.request.output} is a file)")
+    output.make_folder()
+    return output
 
 
 def _check_free(plan: Plan, output: Storage) -> None:
@@ -102,7 +123,11 @@ def failure(
     """
     faults = [fault for result in results for fault in result.faults]
     if plan.request.on_error is OnError.FAIL:
-        return faults_error(faults, complete=complete and len(faults) < 20) if faults else None
+        if not faults:
+            return None
+        # A shard that has many stops looking: then there may be more.
+        complete = complete and len(faults) < MAX_LISTED_FAULTS
+        return faults_error(faults, complete=complete, fail_fast=plan.request.fail_fast)
     return too_many_rejected(plan, faults)
 
 

@@ -1,0 +1,60 @@
+"""Fixtures that draw the inputs: tests need no files but their own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+DrawImage = Callable[..., Path]
+DrawFolder = Callable[..., Path]
+FileHashes = Callable[[Path], dict[str, str]]
+
+
+@pytest.fixture
+def draw_image() -> DrawImage:
+    """Draw one picture whose pixels depend on ``seed`` alone."""
+
+    def draw(
+        path: Path, seed: int = 0, size: tuple[int, int] = (24, 32), mode: str = "RGB"
+    ) -> Path:
+        generator = np.random.default_rng(seed)
+        shape = size if mode == "L" else (*size, len(mode))
+        coarse = generator.integers(0, 256, shape, dtype=np.uint8)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(coarse).save(path)
+        return path
+
+    return draw
+
+
+@pytest.fixture
+def draw_folder(draw_image: DrawImage) -> DrawFolder:
+    """Draw a folder of pictures given as relative paths, or ``{class: number}``."""
+
+    def draw(root: Path, files: dict[str, int] | list[str]) -> Path:
+        if isinstance(files, dict):
+            files = [f"{name}/{i:03d}.jpg" for name, n in files.items() for i in range(n)]
+        for seed, name in enumerate(files):
+            draw_image(root / name, seed)
+        return root
+
+    return draw
+
+
+@pytest.fixture
+def file_hashes() -> FileHashes:
+    """Return a digest per file below a folder, by relative path."""
+
+    def hashes(folder: Path) -> dict[str, str]:
+        return {
+            str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        }
+
+    return hashes
