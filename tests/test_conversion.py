@@ -87,10 +87,10 @@ def test_listing_order_does_not_matter(tmp_path, draw_folder, file_hashes, monke
 
 def test_pythonhashseed_does_not_matter(tmp_path, draw_folder, file_hashes) -> None:
     source = draw_folder(tmp_path / "in", {"a": 5, "b": 5, "c": 5})
+    flags = ["--splits", "train=0.5,test=0.5", "--stratify", "label"]
     for seed in ("0", "12345"):
         subprocess.run(
-            [sys.executable, "-m", "tfrec_tools", "convert", source, tmp_path / seed]
-            + ["--splits", "train=0.5,test=0.5", "--stratify", "label"],
+            [sys.executable, "-m", "tfrec_tools", "convert", source, tmp_path / seed, *flags],
             env=os.environ | {"PYTHONHASHSEED": seed},
             check=True,
         )

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -152,6 +153,7 @@ class _Collector:
         self._survey = placed.survey
         self._on_progress = on_progress
         self._counts = [0, 0, 0]
+        self._shown_s = 0.0
 
     def add(self, num_files: int, num_bytes: int, num_rejected: int) -> None:
         """Count a block that was written."""
@@ -160,8 +162,10 @@ class _Collector:
         self.show(self._counts)
 
     def show(self, counts: list[int]) -> None:
-        """Tell how far the conversion is."""
-        if self._on_progress is not None:
+        """Tell how far the conversion is, ten times a second at most."""
+        now_s = time.monotonic()
+        if self._on_progress is not None and now_s - self._shown_s >= POLL_S:
+            self._shown_s = now_s
             self._on_progress(
                 Progress(
                     counts[0], counts[1], counts[2], self._survey.num_files, self._survey.num_bytes

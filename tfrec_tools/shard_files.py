@@ -12,6 +12,7 @@ from tfrec_tools.errors import DatasetError
 from tfrec_tools.storage import OutputFile, Storage, reason_of
 
 WRITE_BUFFER_BYTES = 4 << 20
+JOIN_BYTES = 4096  # copying less than this is cheaper than one more call per piece
 _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # mtime 0, no name, unknown system
 
 
@@ -39,7 +40,9 @@ class ShardWriter:
             self._deflate = _Deflater()
 
     def append(self, pieces: Sequence[bytes], payload_bytes: int) -> None:
-        """Append one record whose payload is the pieces joined; they are not copied."""
+        """Append one record whose payload is the pieces joined; large ones are not copied."""
+        if payload_bytes < JOIN_BYTES:
+            pieces = (b"".join(pieces),)
         footer = record_framing.footer(record_framing.crc32c_of(pieces))
         self._pieces.append(record_framing.header(payload_bytes))
         self._pieces += pieces
@@ -65,6 +68,8 @@ class ShardWriter:
 
     def _flush(self, *, last: bool = False) -> None:
         pieces = self._pieces
+        if self._pending_bytes < JOIN_BYTES * len(pieces):
+            pieces = [b"".join(pieces)]
         if self._deflate is not None:
             pieces = self._deflate.compress(pieces, last=last)
             self._pending_bytes = sum(map(len, pieces))

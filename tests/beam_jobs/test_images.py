@@ -19,8 +19,19 @@ logging.disable(logging.NOTSET)
 
 def request(source, output, **options):
     defaults = dict.fromkeys(
-        "schema splits split_files split_by stratify splits_from num_shards labels compression "
-        "max_errors name".split()
+        [
+            "schema",
+            "splits",
+            "split_files",
+            "split_by",
+            "stratify",
+            "splits_from",
+            "num_shards",
+            "labels",
+            "compression",
+            "max_errors",
+            "name",
+        ]
     ) | {"seed": 0, "order": "shuffled", "check": "decode", "exclude": (), "on_error": "fail"}
     defaults |= {"fail_fast": False, "overwrite": False}
     return make_request(str(source), str(output), **(defaults | options))
@@ -58,7 +69,9 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_same_bytes_as_the_local_engine(source, tmp_path, file_hashes, monkeypatch, case) -> None:
+def test_the_same_bytes_as_the_local_engine(
+    source, tmp_path, file_hashes, monkeypatch, case
+) -> None:
     options = CASES[case] | {"on_error": "skip"}
     local = tfrec_tools.convert(source, tmp_path / "local", **options)
     units = stages.list_units

@@ -16,9 +16,7 @@ import tfrec_tools
 def out(tmp_path, draw_folder, draw_image):
     source = draw_folder(tmp_path / "Flower Photos!", {"rose bush": 12, "daisy": 8})
     draw_image(source / "daisy" / "x.png", seed=99)
-    tfrec_tools.convert(
-        source, tmp_path / "out", splits={"train": 0.7, "test": 0.3}, num_shards=3
-    )
+    tfrec_tools.convert(source, tmp_path / "out", splits={"train": 0.7, "test": 0.3}, num_shards=3)
     return tmp_path / "out"
 
 

@@ -66,9 +66,9 @@ def test_a_file_whose_writing_fails_does_not_appear_remotely() -> None:
 
 def test_errors_say_what_could_not_be_written(tmp_path) -> None:
     storage = open_storage(str(tmp_path))
-    with pytest.raises(DatasetError, match=r"x/y could not be written: no such file or directory"):
-        with storage.create(b"x/y"):
-            pass
+    missing = r"x/y could not be written: no such file or directory"
+    with pytest.raises(DatasetError, match=missing), storage.create(b"x/y"):
+        pass
     (tmp_path / "file").write_text("x")
     with pytest.raises(DatasetError, match="could not be written: not a directory"):
         storage.make_folder(b"file/inner")

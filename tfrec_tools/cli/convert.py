@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,6 +14,8 @@ from tfrec_tools import worker_start
 from tfrec_tools.errors import RequestError
 
 if TYPE_CHECKING:
+    from tfrec_tools.local_engine import OnProgress, Progress
+    from tfrec_tools.manifest import Manifest
     from tfrec_tools.request import Request
 
 
@@ -132,8 +134,8 @@ def convert_command(
 
 
 def _convert(
-    request: Request, runner: str, workers: int | None, on_progress: Callable[..., None] | None
-) -> Any:
+    request: Request, runner: str, workers: int | None, on_progress: OnProgress | None
+) -> Manifest:
     if runner == "local":
         from tfrec_tools import local_engine
 
@@ -149,29 +151,26 @@ def _convert(
 
 
 @contextlib.contextmanager
-def _progress(*, shown: bool) -> Iterator[Callable[..., None] | None]:
+def _progress(*, shown: bool) -> Iterator[OnProgress | None]:
     """Show a bar on the terminal: files, MB/s and rejected inputs."""
     if not shown:
         yield None
         return
     from tqdm import tqdm
 
+    tqdm.monitor_interval = 0  # no thread of its own: progress comes often enough
     with tqdm(unit=" files", dynamic_ncols=True, desc="listing", leave=False) as bar:
 
-        def show(progress: Any) -> None:
+        def show(progress: Progress) -> None:
             if progress.total_files is not None and bar.total is None:
                 bar.set_description("converting", refresh=False)
                 bar.reset(total=progress.total_files)
             bar.n = progress.num_files
             if bar.total is not None:
                 elapsed_s = bar.format_dict["elapsed"] or 1e-9
-                bar.set_postfix_str(
-                    f"{progress.num_bytes / 1e6 / elapsed_s:.0f} MB/s, "
-                    f"{progress.num_rejected} rejected",
-                    refresh=False,
-                )
-            bar.update(0)
-            if bar.n == bar.total:
-                bar.refresh()
+                rate = progress.num_bytes / 1e6 / elapsed_s
+                rejected = f", {progress.num_rejected} rejected" if progress.num_rejected else ""
+                bar.set_postfix_str(f"{rate:.0f} MB/s{rejected}", refresh=False)
+            bar.refresh()
 
         yield show

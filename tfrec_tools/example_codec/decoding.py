@@ -79,14 +79,17 @@ def decode_one(payload: bytes) -> dict[str, tuple[int, Values]]:
 
 def _entry(entry: bytes) -> tuple[str, tuple[int, Values] | None]:
     """Return one feature's name and content; no content if it has no kind."""
-    name = b""
+    name = ""
     kind = 0
     values: list[Any] = []
     for number, wire_type, part in _fields(entry):
         if wire_type != _LENGTH_DELIMITED:
             continue
         if number == 1:
-            name = part
+            try:
+                name = part.decode()
+            except UnicodeDecodeError:
+                raise _MalformedError("the name of a feature is no UTF-8") from None
         elif number == 2:
             for found, list_wire_type, content in _fields(part):
                 if list_wire_type != _LENGTH_DELIMITED or found not in _ARROW_TYPES:
@@ -94,10 +97,7 @@ def _entry(entry: bytes) -> tuple[str, tuple[int, Values] | None]:
                 if found != kind:
                     kind, values = found, []
                 values += _VALUES[kind](content)
-    try:
-        return name.decode(), ((kind, values) if kind else None)
-    except UnicodeDecodeError:
-        raise _MalformedError("the name of a feature is no UTF-8") from None
+    return name, ((kind, values) if kind else None)
 
 
 def _read_varint(data: bytes, offset: int) -> tuple[int, int]:

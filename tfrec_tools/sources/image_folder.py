@@ -78,20 +78,24 @@ def list_unit(
         if entry is None:
             batch.folders.append(folder)
             continue
-        path = _joined(folder, entry.name)
-        if any(path_globs.matches(pattern, path) for pattern in exclude):
+        if exclude and _matches_any(exclude, _joined(folder, entry.name)):
             batch.ignore("excluded")
         elif (reason := _reason_to_ignore(entry.name)) is not None:
             batch.ignore(reason)
         elif entry.problem is not None:
+            path = path_text(_joined(folder, entry.name))
             batch.faults.append(
-                ReportEntry(path_text(path), Action.SKIPPED.value, entry.problem, unreadable=True)
+                ReportEntry(path, Action.SKIPPED.value, entry.problem, unreadable=True)
             )
         else:
             batch.add(folder, entry)
             if len(batch.files) >= MAX_BATCH_RECORDS:
                 yield batch.taken()
     yield batch.taken()
+
+
+def _matches_any(patterns: tuple[str, ...], path: bytes) -> bool:
+    return any(path_globs.matches(pattern, path) for pattern in patterns)
 
 
 def joined_batches(batches: Iterable[ListedBatch]) -> ListedBatch:
@@ -149,9 +153,10 @@ def _walk(
 
     Folders that are excluded, hidden or enclosed in themselves are not entered.
     """
+    enclosing = {storage.identity(b""), storage.identity(unit.folder)}
     # Iterative, newest folder first: recursion would limit the depth of a tree.
     pending: list[tuple[bytes, FolderEntry | None, frozenset[tuple[int, int]]]] = [
-        (unit.folder, None, frozenset())
+        (unit.folder, None, frozenset(filter(None, enclosing)))
     ]
     while pending:
         folder, entry, above = pending.pop()

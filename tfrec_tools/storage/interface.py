@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tfrec_tools.errors import DatasetError
 
 
-@dataclass(frozen=True, slots=True)
-class FolderEntry:
+class FolderEntry(NamedTuple):
     """A name in a folder. ``identity`` tells folders reached by several links apart."""
 
     name: bytes
@@ -45,6 +43,10 @@ class Storage(Protocol):
 
     def size(self, path: bytes) -> int | None:
         """Return the size of a file in bytes, None if there is none."""
+        ...
+
+    def identity(self, path: bytes = b"") -> tuple[int, int] | None:
+        """Return what tells a folder apart from others, whatever link leads to it."""
         ...
 
     def entries(self, path: bytes = b"") -> Iterator[FolderEntry]:

@@ -45,9 +45,12 @@ class LocalStorage:
         """Take the folder ``root``, which need not exist yet."""
         self.url = root
         self._root = os.fsencode(root)
+        self._prefix = os.path.join(self._root, b"")
 
     def _path(self, path: bytes) -> bytes:
-        return os.path.join(self._root, path) if path else self._root
+        if path.startswith(b"/"):
+            return path
+        return self._prefix + path if path else self._root
 
     def _where(self, path: bytes) -> str:
         return os.fsdecode(self._path(path))
@@ -66,6 +69,14 @@ class LocalStorage:
             return os.stat(self._path(path)).st_size
         except FileNotFoundError:
             return None
+
+    def identity(self, path: bytes = b"") -> tuple[int, int] | None:
+        """Return what tells a folder apart from others, whatever link leads to it."""
+        try:
+            status = os.stat(self._path(path))
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def entries(self, path: bytes = b"") -> Iterator[FolderEntry]:
         """Yield what is in a folder, links followed. Raises OSError."""

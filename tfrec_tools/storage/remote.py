@@ -70,6 +70,10 @@ class RemoteStorage:
         except FileNotFoundError:
             return None
 
+    def identity(self, path: bytes = b"") -> tuple[int, int] | None:  # noqa: ARG002
+        """Return None: there are no links that could lead back."""
+        return None
+
     def entries(self, path: bytes = b"") -> Iterator[FolderEntry]:
         """Yield what lies directly below a prefix. Raises OSError."""
         here = self._path(path)

@@ -1,0 +1,347 @@
+"""What the documentation says is so: commands, flags, defaults, schemas, recipes, links."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib.util
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pytest
+import yaml
+
+import tfrec_tools
+from tfrec_tools import errors, local_engine, placement, schema_files
+from tfrec_tools.cli.main import tfrec_group
+from tfrec_tools.cli.schema import ready_schemas
+from tfrec_tools.conversion import make_request
+from tfrec_tools.records import Action
+from tfrec_tools.schema import FEATURE_KINDS, ImageEncoding, Resize, SourceDefaults, SplitsSpec
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
+SCHEMA = (ROOT / "docs" / "schema.md").read_text("utf-8")
+IMAGES = (ROOT / "docs" / "images.md").read_text("utf-8")
+
+
+class Block(NamedTuple):
+    """A fenced block; ``language`` is all that stands behind the opening fence."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks() -> Iterator[Block]:
+    for page in PAGES:
+        language: str | None = None
+        start, lines = 0, []
+        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+            if not line.startswith("```"):
+                lines.append(line)
+            elif language is None:
+                language, start, lines = line.removeprefix("```"), number, []
+            else:
+                yield Block(page.name, start, language, "\n".join(lines) + "\n")
+                language = None
+        assert language is None, f"{page.name}: the block in line {start} does not end"
+
+
+BLOCKS = list(blocks())
+YAML_BLOCKS = [block for block in BLOCKS if block.language == "yaml"]
+PYTHON_BLOCKS = [block for block in BLOCKS if block.language == "python"]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_cli", ROOT / "docs/generate_cli.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_block_has_a_language_that_is_looked_at() -> None:
+    known = {"console", "json", "python", "text", "yaml", "yaml invalid"}
+    assert {block.language for block in BLOCKS} <= known
+
+
+class TestCommandLine:
+    """docs/cli.md, and every command that any page shows."""
+
+    def test_page_is_what_the_commands_say(self, generator) -> None:
+        page = generator.CLI_FILE.read_text("utf-8")
+        assert page == generator.generate(), "run `make docs`"
+
+    def test_every_command_and_option_has_help(self, generator) -> None:
+        for name, command in generator.commands(tfrec_group, "tfrec"):
+            assert command.help, name
+            for parameter in command.params:
+                assert isinstance(parameter, click.Argument) or parameter.help, parameter.name
+
+    def test_every_command_and_option_is_on_the_page(self, generator) -> None:
+        page = generator.generate()
+        for name, command in generator.commands(tfrec_group, "tfrec"):
+            assert f"\n## {name}\n" in page
+            for parameter in command.params:
+                if isinstance(parameter, click.Option) and not parameter.is_eager:
+                    for word in (*parameter.opts, *parameter.secondary_opts):
+                        assert f"`{word}`" in page
+
+    def test_exit_codes_are_all_on_the_page_and_in_the_readme(self, generator) -> None:
+        assert set(generator.EXIT_CODES) == set(errors.ExitCode)
+        readme = PAGES[0].read_text("utf-8")
+        assert all(f"\n| {code.value} | " in readme for code in errors.ExitCode)
+
+    def test_shown_commands_have_only_arguments_that_exist(self) -> None:
+        shown = list(shown_commands())
+        assert len(shown) > 20
+        for where, words in shown:
+            try:
+                parse(words)
+            except click.ClickException as error:
+                pytest.fail(f"{where}: {shlex.join(words)}: {error.format_message()}")
+
+
+def shown_commands() -> Iterator[tuple[Block, list[str]]]:
+    """Yield the words of every ``$ tfrec …`` and ``$ tfrec-convert …``, up to a ``>`` or ``|``."""
+    for block in BLOCKS:
+        if block.language != "console":
+            continue
+        for line in block.text.replace("\\\n", " ").splitlines():
+            if not line.startswith(("$ tfrec ", "$ tfrec-convert ")):
+                continue
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            end = next((words.index(word) for word in words if word in (">", "|")), len(words))
+            yield block, words[:end]
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command line without carrying it out. Raises ClickException."""
+    command: click.Command = tfrec_group
+    words = ["tfrec", "convert", *words[1:]] if words[0] == "tfrec-convert" else list(words)
+    name = words.pop(0)
+    while isinstance(command, click.Group) and words and words[0] in command.commands:
+        name = words.pop(0)
+        command = command.commands[name]
+    assert not isinstance(command, click.Group), f"{name} needs a command"
+    command.make_context(name, words)
+
+
+class TestSchemas:
+    """Every schema shown is one, and every option of every kind is described."""
+
+    @pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
+    def test_shown_schemas_can_be_planned(self, tmp_path, block) -> None:
+        source = folder_for_examples(tmp_path)
+        schema = schema_files.parse_schema(yaml.safe_load(block.text), origin=str(block))
+        plan_of(source, schema)
+
+    @pytest.mark.parametrize("name", ready_schemas())
+    def test_ready_schemas_can_be_planned(self, tmp_path, name) -> None:
+        plan_of(folder_for_examples(tmp_path), str(ready_schemas()[name]))
+        assert f"{name}: " in SCHEMA
+
+    def test_the_wrong_schema_has_the_shown_problems(self) -> None:
+        (wrong,) = (block for block in BLOCKS if block.language == "yaml invalid")
+        shown = BLOCKS[BLOCKS.index(wrong) + 1]
+        with pytest.raises(errors.SchemaError) as caught:
+            schema_files.parse_schema(yaml.safe_load(wrong.text), origin="flowers.yaml")
+        assert f"{caught.value}\n" == shown.text
+
+    @pytest.mark.parametrize(
+        ("heading", "described"),
+        [
+            ("### source", SourceDefaults),
+            ("### splits", SplitsSpec),
+            *((f"### {kind}", cls) for kind, cls in FEATURE_KINDS.items()),
+        ],
+    )
+    def test_every_option_is_described_with_its_default(self, heading, described) -> None:
+        (table, *_) = tables(section(SCHEMA, heading))
+        assert_describes(table, described)
+
+    def test_options_of_resizing_and_encoding_are_described(self) -> None:
+        _, resize, encode = tables(section(SCHEMA, "### image"))
+        assert_describes(resize, Resize)
+        assert_describes(encode, ImageEncoding)
+
+
+def folder_for_examples(root: Path) -> Path:
+    """Make a folder of empty files, laid out so that every shown schema fits it."""
+    source = root / "images"
+    for label in ("daisy", "iris", "sunflower"):
+        (source / label).mkdir(parents=True)
+        for index in range(20):
+            (source / label / f"image_{index:02}.jpg").touch()
+    return source
+
+
+def plan_of(source: Path, schema: object) -> None:
+    """Resolve what a conversion would do; no file is opened."""
+    defaults = dict.fromkeys(("splits", "split_files", "split_by", "stratify", "name"))
+    request = make_request(
+        str(source),
+        str(source.parent / "out"),
+        schema=schema,
+        splits_from=None,
+        num_shards=None,
+        seed=0,
+        order="shuffled",
+        check="decode",
+        labels=None,
+        exclude=(),
+        compression=None,
+        on_error="fail",
+        max_errors=None,
+        fail_fast=False,
+        overwrite=False,
+        **defaults,
+    )
+    assert local_engine.plan_conversion(request).files.num_rows == 60
+
+
+def section(page: str, heading: str) -> str:
+    """Return the text below a heading, up to the next one of its level or above."""
+    level = heading.partition(" ")[0]
+    text = page.partition(f"\n{heading}\n")[2]
+    assert text, f"there is no {heading!r}"
+    return re.split(rf"\n#{{1,{len(level)}}} ", text)[0]
+
+
+def tables(text: str) -> list[dict[str, str]]:
+    """Return the tables whose columns are option, default and meaning: default by option."""
+    found: list[dict[str, str]] = []
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[:2] == ["option", "default"]:
+            found.append({})
+        elif found and line.startswith("| `"):
+            found[-1][cells[0].strip("`")] = cells[1]
+    return found
+
+
+def assert_describes(table: dict[str, str], described: type) -> None:
+    fields = {field.name.rstrip("_"): field for field in dataclasses.fields(described)}
+    if described not in (SourceDefaults, SplitsSpec):
+        fields.pop("kind", None)
+    assert set(table) == set(fields)
+    for name, shown in table.items():
+        default = fields[name].default
+        if default is dataclasses.MISSING:
+            assert shown in ("–", "required"), name
+        elif default is None:
+            assert not shown.startswith("`") or name == "from", name
+        else:
+            assert yaml.safe_load(shown.strip("`")) == (
+                list(default) if isinstance(default, tuple) else default
+            ), name
+
+
+class TestFormat:
+    """docs/format.md against the code."""
+
+    def test_recipe_gives_the_places_that_the_code_gives(self) -> None:
+        (recipe,) = (b for b in PYTHON_BLOCKS if b.page == "format.md" and "file_rank" in b.text)
+        names: dict = {}
+        exec(compile(recipe.text, str(recipe), "exec"), names)
+        for seed in (0, 7, 2**64 - 1):
+            keys = [b"daisy/image_0801.jpg", b"\xff\n", "日本/é.png".encode()]
+            ranks = placement.file_ranks(keys, seed=seed)
+            positions = np.array([0, 1, 2**40])
+            in_file = placement.ranks_in_file(keys[0], positions, seed=seed)
+            assert joined(ranks) == [names["file_rank"](key, seed) for key in keys]
+            assert joined(in_file) == [
+                names["rank_in_file"](keys[0], p, seed) for p in positions.tolist()
+            ]
+            assert placement.shard_indices(ranks, 1000).tolist() == [
+                names["shard_index"](rank, 1000) for rank in joined(ranks)
+            ]
+            assert placement.split_hashes(keys, seed=seed).tolist() == [
+                names["split_hash"](key, seed) for key in keys
+            ]
+
+    def test_every_field_of_the_manifest_is_described(self, tmp_path, draw_folder) -> None:
+        source = draw_folder(tmp_path / "in", {"a": 6, "b": 6})
+        for number, splits in enumerate(
+            [
+                {"splits": {"x": 0.5, "y": 0.5}, "split_by": "stem"},
+                {"splits": {"x": 0.5, "y": 0.5}, "stratify": "label"},
+            ]
+        ):
+            out = tmp_path / f"out{number}"
+            tfrec_tools.convert(source, out, **splits)
+            data = json.loads((out / "manifest.json").read_text("utf-8"))
+            missing = [name for name in manifest_fields(data) if f"`{name}`" not in FORMAT]
+            assert not missing
+
+    def test_every_action_is_described(self) -> None:
+        for action in Action:
+            assert f"`{action.value}`" in FORMAT
+            assert f"\n| `{action.value}` | " in IMAGES
+            assert f'"action": "{action.value}"' in IMAGES
+
+    def test_shown_reports_are_json(self) -> None:
+        for block in BLOCKS:
+            if block.language == "json":
+                for line in block.text.splitlines():
+                    assert set(json.loads(line)) == {"path", "action", "reason"}
+
+
+def joined(ranks: placement.Ranks) -> list[int]:
+    return [h << 64 | l for h, l in zip(ranks.high.tolist(), ranks.low.tolist(), strict=True)]
+
+
+def manifest_fields(data: dict) -> Iterator[str]:
+    """Yield the fields that are the format's own, not names of features, files or classes."""
+    yield from data
+    yield from data["splits_rule"]
+    yield from next(iter(data["files"].values()))
+    for split in data["splits"]:
+        yield from split
+        yield from (name for found in split["statistics"].values() for name in found)
+        yield from (name for shard in split["shards"] for name in shard)
+
+
+@pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=str)
+def test_shown_python_compiles_and_uses_public_names(block: Block) -> None:
+    tree = ast.parse(block.text, filename=str(block))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id == "tfrec_tools":
+                assert node.attr in tfrec_tools.__all__
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    for link in links:
+        path, _, anchor = link.partition("#")
+        if "://" in path:
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), f"{page.name}: {link}"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name}: {link}"
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
