@@ -84,7 +84,7 @@ def test_the_server_process_is_started_early_only_for_many_files(
 def test_pandas_stays_usable_where_it_was_imported_before() -> None:
     code = (
         "import pandas, pyarrow as pa\nfrom tfrec_tools import worker_start\n"
-        "worker_start.leave_pandas_out()\n"
+        "worker_start.tune_own_process()\n"
         "print(pa.table({'x': [1]}).to_pandas().x.sum())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

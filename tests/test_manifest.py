@@ -121,7 +121,7 @@ class TestJson:
         ids=range(12),
     )
     def test_that_is_damaged_is_refused(self, text: str | bytes) -> None:
-        with pytest.raises(DatasetError, match="is damaged|could not be understood"):
+        with pytest.raises(DatasetError, match=r"is damaged|could not be understood"):
             Manifest.from_json(text)
 
     @settings(max_examples=150, deadline=None)

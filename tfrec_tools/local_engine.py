@@ -24,7 +24,7 @@ from tfrec_tools import stages
 from tfrec_tools.errors import DatasetError
 from tfrec_tools.manifest import Manifest
 from tfrec_tools.plan import Plan
-from tfrec_tools.records import MAX_LISTED_FAULTS, PLACED_SCHEMA, ShardResult
+from tfrec_tools.records import MAX_LISTED_FAULTS, ShardResult
 from tfrec_tools.request import OnError, Request
 from tfrec_tools.shard_names import ShardId
 from tfrec_tools.storage import open_storage
@@ -32,8 +32,8 @@ from tfrec_tools.survey import Survey
 from tfrec_tools.worker_start import (
     SMALL_NUM_FILES,
     hidden_main,
-    leave_pandas_out,
     start_forkserver,
+    tune_own_process,
 )
 
 SMALL_NUM_BYTES = 24 << 20  # 24 MiB; checking these takes about as long as starting a pool
@@ -107,10 +107,9 @@ def plan_conversion(
                 on_progress(Progress(num_files, num_bytes, 0, None, 0))
     survey = stages.merge(surveys)
     plan = stages.resolve(request, survey)
-    placed = []
-    while listed:  # emptied as it is placed: a listing may have millions of files
-        placed.append(stages.place(plan, *listed.pop()))
-    return Placed(plan, survey, pa.Table.from_batches(placed, schema=PLACED_SCHEMA))
+    # Emptied as it is placed: a listing may have millions of files.
+    placed = (stages.place(plan, *listed.pop()) for _ in range(len(listed)))
+    return Placed(plan, survey, stages.placed_table(placed))
 
 
 def _is_small(num_files: int, num_bytes: int) -> bool:
@@ -230,7 +229,7 @@ def _start_worker(plan: Plan, counts: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _worker_plan, _worker_counts = plan, counts
-    leave_pandas_out()
+    tune_own_process()
 
 
 def _count(num_files: int, num_bytes: int, num_rejected: int) -> None:

@@ -52,11 +52,22 @@ def hidden_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def leave_pandas_out() -> None:
+def tune_own_process() -> None:
+    """Set pyarrow up to start quickly and give memory back, in processes of our own.
+
+    Never in a user's process: where people hand over pandas objects, pyarrow needs pandas.
+    """
+    import pyarrow as pa
+
+    # Of a million listed files 90 MB stay in use then; with the default allocator 110.
+    pa.set_memory_pool(pa.system_memory_pool())
+    _leave_pandas_out()
+
+
+def _leave_pandas_out() -> None:
     """Keep pyarrow from importing pandas, which it does at its first use of a Python value.
 
-    That costs 0.35 s and 40 MB in every process that starts. Only for processes of our own,
-    the command line and the workers: where users hand over pandas objects, pyarrow needs it.
+    That costs 0.35 s and 40 MB in every process that starts.
     """
     if "pandas" in sys.modules:
         return

@@ -118,7 +118,7 @@ def convert_command(
     from tfrec_tools import conversion, local_engine
     from tfrec_tools.cli.summaries import manifest_summary, plan_summary
 
-    worker_start.leave_pandas_out()
+    worker_start.tune_own_process()
     request = conversion.make_request(
         source, output, split_files=conversion.named_globs(split_files), **options
     )

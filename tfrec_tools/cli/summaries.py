@@ -116,16 +116,14 @@ def _class_lines(placed: Placed, split: np.ndarray) -> list[str]:
     if plan.layout.label_depth is None:
         return []
     names = next(iter(plan.schema.features_of(ClassLabelFeature).values())).names or ()
-    folders = placed.files.column("folder").unify_dictionaries().combine_chunks()
-    labels = np.array(
-        [
-            plan.layout.label(folder).decode("utf-8", "replace")
-            for folder in folders.dictionary.to_pylist()
-        ]
-    )[np.asarray(folders.indices)]
+    folders = placed.files.column("folder").combine_chunks()
+    labels = [plan.layout.label(folder) for folder in folders.dictionary.to_pylist()]
+    index_of = {name.encode(): index for index, name in enumerate(names)}
+    per_folder = np.array([index_of.get(label, -1) for label in labels], dtype=np.int32)
+    class_of = per_folder[np.asarray(folders.indices)]
     rows = [("class", *plan.splits.names)]
-    for name in names[:MAX_SHOWN_CLASSES]:
-        counts = np.bincount(split[labels == name], minlength=len(plan.splits.names))
+    for index, name in enumerate(names[:MAX_SHOWN_CLASSES]):
+        counts = np.bincount(split[class_of == index], minlength=len(plan.splits.names))
         rows.append((name, *(f"{count:,}" for count in counts)))
     more = len(names) - MAX_SHOWN_CLASSES
     lines = _indented(aligned(rows))

@@ -48,6 +48,8 @@ def _description(content: bytes) -> str:
         return "it is AVIF, which is not supported; convert it to PNG or JPEG"
     if brand in (b"heic", b"heix", b"mif1", b"msf1", b"hevc"):
         return "it is HEIF, which is not supported; convert it to PNG or JPEG"
+    if brand:
+        return "it is a video; extract pictures from it"
     if content.startswith((b"\xff\x0a", b"\x00\x00\x00\x0cJXL ")):
         return "it is JPEG XL, which is not supported; convert it to PNG or JPEG"
     if content.startswith((b"\x00\x00\x00\x0cjP", b"\xff\x4f\xff\x51")):

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import simplejpeg
 
 from tfrec_tools.errors import RecordError
+from tfrec_tools.images import pixels
+from tfrec_tools.images.formats import Format
 
 _START_OF_FRAME = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 _WITHOUT_LENGTH = frozenset({0x00, 0x01, *range(0xD0, 0xDA), 0xFF})  # 0xFF is a fill byte
@@ -120,6 +123,10 @@ def check_data(content: bytes, num_components: int) -> str | None:
     for _ in range(_MAX_OVERSIGHTS):
         warning = _first_warning(content, num_components)
         if warning is None:
+            return remark
+        if "subsampling" in warning:
+            # Rare factors, which simplejpeg does not know. Pillow finds plain truncation at least.
+            pixels.decoded(content, Format.JPEG, sys.maxsize)
             return remark
         found = _EXTRANEOUS.search(warning)
         if found and int(found[2], 16) == _END:  # all data were read by then

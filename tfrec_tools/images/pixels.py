@@ -15,7 +15,7 @@ import numpy as np
 import simplejpeg
 from numpy.typing import NDArray
 
-from tfrec_tools.errors import RecordError, counted
+from tfrec_tools.errors import RecordError
 from tfrec_tools.images.formats import Format
 from tfrec_tools.schema import ImageEncoding
 from tfrec_tools.schema.image import DEFAULT_JPEG_QUALITY
@@ -306,10 +306,3 @@ def encoded_png(image: Image.Image) -> bytes:
     image.info.clear()
     image.save(stream, "PNG", compress_level=PNG_COMPRESS_LEVEL)
     return stream.getvalue()
-
-
-def frames_remark(num_frames: int, kind: Format) -> str:
-    """Return what a report says of a picture whose first frame was stored as PNG."""
-    if num_frames > 1:
-        return f"{kind.name} with {counted(num_frames, 'frame')}: the first stored as PNG"
-    return f"{kind.name} stored as PNG"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tfrec_tools.errors import RecordError
+from tfrec_tools.errors import RecordError, counted
 from tfrec_tools.images import jpeg, pixels, png
 from tfrec_tools.images.formats import Format, image_format
 from tfrec_tools.records import Action
@@ -84,7 +84,7 @@ def _prepare_jpeg(content: bytes, feature: ImageFeature, check: Check) -> Prepar
         if harmless:
             remarks.append((Action.KEPT, harmless))
     if orientation != header.orientation:
-        remarks.append((Action.KEPT, _orientation_kept(header.orientation)))
+        remarks.append(_not_applied(header.orientation, kept=not changed))
     if not changed:
         return PreparedImage(content, *size, "jpeg", size, tuple(remarks))
     if plain:
@@ -93,13 +93,18 @@ def _prepare_jpeg(content: bytes, feature: ImageFeature, check: Check) -> Prepar
         picture = pixels.decoded(content, Format.JPEG, feature.max_pixels)
         what = "CMYK" if picture.image.mode == "CMYK" else "JPEG with an uncommon coding"
         image = pixels.as_grey_or_rgb(picture.image)
-        stored = encoding.format if encoding.format == "raw" else encoding.format.upper()
-        remarks.append((Action.CONVERTED, f"{what} stored as {_NAMES[image.mode]} {stored}"))
+        how = f"{_NAMES[image.mode]} {_name_of(encoding)}"
+        remarks.append((Action.CONVERTED, f"{what} stored as {how}"))
     return _stored(image, feature, encoding, size, orientation=orientation, remarks=remarks)
 
 
-def _orientation_kept(orientation: int) -> str:
-    return f"EXIF orientation {orientation} kept, not applied"
+def _not_applied(orientation: int, *, kept: bool) -> tuple[Action, str]:
+    how = "kept, not applied" if kept else "not applied"
+    return Action.KEPT, f"EXIF orientation {orientation} {how}"
+
+
+def _name_of(encoding: ImageEncoding) -> str:
+    return "raw pixels" if encoding.format == "raw" else encoding.format.upper()
 
 
 def _check_jpeg_size(height: int, width: int, channels: int) -> None:
@@ -135,7 +140,7 @@ def _prepare_png(content: bytes, feature: ImageFeature, check: Check) -> Prepare
     if header.animated:
         remarks.append((Action.KEPT, "animated PNG: readers see its default image"))
     if orientation != header.orientation:
-        remarks.append((Action.KEPT, _orientation_kept(header.orientation)))
+        remarks.append(_not_applied(header.orientation, kept=not changed))
     if not changed:
         return PreparedImage(content, *size, "png", size, tuple(remarks))
     picture = pixels.decoded(content, Format.PNG, feature.max_pixels)
@@ -184,17 +189,21 @@ def _without_trns(
 
 def _prepare_other(content: bytes, kind: Format, feature: ImageFeature) -> PreparedImage:
     picture = pixels.decoded(content, kind, feature.max_pixels)
-    remarks = [(Action.CONVERTED, pixels.frames_remark(picture.num_frames, kind))]
+    encoding = feature.encode or _LOSSLESS
+    stored = _name_of(encoding)
+    what = f"{kind.name} stored as {stored}"
+    if picture.num_frames > 1:
+        frames = counted(picture.num_frames, "frame")
+        what = f"{kind.name} with {frames}: the first stored as {stored}"
+    remarks = [(Action.CONVERTED, what)]
     if picture.bits == 16 and feature.depth is not None:
         remarks.append((Action.CONVERTED, "the upper 8 of 16 bits stored"))
     orientation = 1 if feature.exif == "keep" else picture.orientation
     if orientation != picture.orientation:
-        remarks.append((Action.KEPT, f"EXIF orientation {picture.orientation} not applied"))
+        remarks.append(_not_applied(picture.orientation, kept=False))
     image = _flat(picture, feature)
     size = image.height, image.width
-    return _stored(
-        image, feature, feature.encode or _LOSSLESS, size, orientation=orientation, remarks=remarks
-    )
+    return _stored(image, feature, encoding, size, orientation=orientation, remarks=remarks)
 
 
 def _flat(picture: pixels.Picture, feature: ImageFeature) -> Image.Image:

@@ -14,6 +14,7 @@ from tfrec_tools.stages.placing import (
     PlacedEntry,
     place,
     placed_entries,
+    placed_table,
     shard_files_of,
     sorted_by_shard,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "merge",
     "place",
     "placed_entries",
+    "placed_table",
     "prepare_output",
     "publish",
     "remove_useless",

@@ -107,14 +107,33 @@ def shard_files_of(entries: Iterable[PlacedEntry | None]) -> pa.Table:
     return in_rank_order(table)
 
 
+def placed_table(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Return placed batches as one table without chunks.
+
+    Column by column, each column's batches freed before the next: with millions of files the
+    table must not exist twice.
+    """
+    chunks: list[list[pa.Array]] = [[] for _ in PLACED_SCHEMA]
+    for batch in batches:
+        for column, found in zip(chunks, batch.columns, strict=True):
+            column.append(found)
+    columns = []
+    for field, column in zip(PLACED_SCHEMA, chunks, strict=True):
+        joined = pa.chunked_array(column, type=field.type)
+        column.clear()
+        columns.append(joined.unify_dictionaries().combine_chunks())
+        del joined
+        pa.default_memory_pool().release_unused()
+    return pa.table(columns, schema=PLACED_SCHEMA)
+
+
 def sorted_by_shard(plan: Plan, placed: pa.Table) -> Iterator[tuple[ShardId, pa.Table]]:
     """Yield every shard of the plan with its files in final order, one slice at a time."""
-    placed = placed.unify_dictionaries().combine_chunks()
-    high, low, split, shard = (
-        placed.column(name).to_numpy() for name in ("rank_high", "rank_low", "split", "shard")
-    )
-    order = np.lexsort((low, high, split))
-    place_of = split[order].astype(np.int64) << 32 | shard[order]
+    split, shard = (placed.column(name).to_numpy() for name in ("split", "shard"))
+    # By place alone, which needs little memory; each shard's slice is then sorted by rank.
+    place_of = split.astype(np.int64) << 32 | shard
+    order = np.argsort(place_of, kind="stable").astype(np.int32)
+    place_of = place_of[order]
     for split_index, name in enumerate(plan.splits.names):
         for shard_index in range(plan.num_shards[split_index]):
             wanted = split_index << 32 | shard_index
