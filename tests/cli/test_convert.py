@@ -35,6 +35,7 @@ def test_summary_of_what_was_written(source, capsys) -> None:
         f"  train       18       1  {sizes[0] / 1000:.1f} kB\n"
         f"  test         2       1   {sizes[1] / 1000:.1f} kB\n"
         "label: 2 classes (cat, dog)\n"
+        "Note: split 'test' has no records of dog\n"
         "Rejected 1 input, listed in report.jsonl\n"
         "Ignored files that are no images: 1 .txt\n"
         'Read it with: tfrec_tools.reader.load("out", split="train")\n'

@@ -24,7 +24,7 @@ _END = 0xD9
 _END_MARKER = b"\xff\xd9"
 _SEGMENT = struct.Struct(">BBH")  # 0xFF, marker, length
 _FRAME = struct.Struct(">BHHB")  # precision, height, width, number of components
-_NEXT_MARKER = re.compile(rb"\xff+([^\x00\x01\xd0-\xd8\xff])", re.DOTALL)
+_NEXT_MARKER = re.compile(rb"\xff([^\x00\x01\xd0-\xd8\xff])", re.DOTALL)
 
 _EXTRANEOUS = re.compile(r"(\d+) extraneous bytes before marker 0x([0-9a-f]{2})", re.ASCII)
 _MAX_OVERSIGHTS = 8
@@ -204,6 +204,9 @@ def _segments(content: bytes) -> Iterator[tuple[int, int, int]]:
     """Yield (start with fill bytes, start of the length field, marker) of all segments."""
     offset = 2
     while found := _NEXT_MARKER.search(content, offset):
+        start = found.start()
+        while start > offset and content[start - 1] == 0xFF:
+            start -= 1
         offset = found.end()
-        yield found.start(), offset, content[offset - 1]
+        yield start, offset, content[offset - 1]
         offset += int.from_bytes(content[offset : offset + 2], "big")

@@ -1,0 +1,119 @@
+"""A dataset as its manifest describes it; nothing here imports TensorFlow before it must."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tfrec_tools.errors import DatasetError, RequestError, counted, listed
+from tfrec_tools.manifest import Manifest, SplitInfo
+from tfrec_tools.manifest_files import load_manifest
+from tfrec_tools.schema import BytesFeature, Schema, StoredColumn, TextFeature
+from tfrec_tools.storage import open_storage
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Dataset:
+    """The manifest of the dataset in the folder ``path``. Made by `open`."""
+
+    path: str
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, path: str) -> Dataset:
+        """Read the manifest. Raises DatasetError."""
+        path = path.removeprefix("file://")
+        return cls(path, load_manifest(path))
+
+    @property
+    def name(self) -> str:
+        """The dataset's name."""
+        return self.manifest.name
+
+    @property
+    def schema(self) -> Schema:
+        """The features, with all class names."""
+        return self.manifest.schema
+
+    @property
+    def splits(self) -> Mapping[str, SplitInfo]:
+        """The splits by name."""
+        return {split.name: split for split in self.manifest.splits}
+
+    def num_records(self, split: str | None = None) -> int:
+        """Return how many records a split has, or all splits."""
+        return self.manifest.num_records if split is None else self.split(split).num_records
+
+    def split(self, name: str) -> SplitInfo:
+        """Return a split. Raises DatasetError naming those there are."""
+        return self.manifest.split(name)
+
+    def class_names(self, feature: str | None = None) -> tuple[str, ...]:
+        """Return the class names of a label; of the target, or the only label, by default."""
+        return self.manifest.class_names(feature)
+
+    def class_counts(self, split: str, feature: str | None = None) -> dict[str, int]:
+        """Return how many records of a split have which class."""
+        return self.manifest.class_counts(split, feature)
+
+    def shard_paths(self, split: str) -> list[str]:
+        """Return the paths or URLs of a split's shards, in order."""
+        folder = self.path.rstrip("/") or "/"
+        return [f"{folder}/{shard.name}" for shard in self.split(split).shards]
+
+    def check_shards(self, split: str) -> None:
+        """Compare the sizes of a split's shards with the manifest. Raises DatasetError."""
+        storage = open_storage(self.path)
+        for shard in self.split(split).shards:
+            found = storage.size(shard.name.encode())
+            if found != shard.num_bytes:
+                what = "it is missing" if found is None else f"it has {found:,}"
+                raise DatasetError(
+                    f"{self.path.rstrip('/')}/{shard.name} must have {shard.num_bytes:,} bytes "
+                    f"({what}); copy the dataset again, or convert the data again"
+                )
+
+    def columns(self, features: Sequence[str] | None = None) -> dict[str, StoredColumn]:
+        """Return the stored columns that ``features`` name.
+
+        By default all but text, bytes and the sizes of images. Raises RequestError for a
+        name that is none, naming those there are.
+        """
+        stored = {column.name: column for column in self.schema.stored}
+        if features is None:
+            names = [
+                name
+                for name, feature in self.schema.features.items()
+                if not isinstance(feature, (TextFeature, BytesFeature))
+            ]
+        else:
+            names = list(dict.fromkeys(features))
+            unknown = [name for name in names if name not in stored]
+            if unknown:
+                raise RequestError(
+                    f"features must be among {listed(list(stored), limit=40)} (got {unknown[0]!r})"
+                )
+            if not names:
+                raise RequestError("features must name at least one feature")
+        return {name: stored[name] for name in names}
+
+    def parse_spec(self, features: Sequence[str] | None = None) -> dict[str, tf.io.FixedLenFeature]:
+        """Return what ``tf.io.parse_example`` needs, for a pipeline of your own.
+
+        Images are strings in it (file bytes, or raw pixels). By default all stored columns.
+        """
+        from tfrec_tools.reader.parse_specs import parse_spec
+
+        names = [column.name for column in self.schema.stored] if features is None else features
+        return parse_spec(self.columns(names))
+
+    def __repr__(self) -> str:
+        splits = ", ".join(
+            f"{split.name}: {counted(split.num_records, 'record')}"
+            for split in self.manifest.splits
+        )
+        return f"<dataset {self.name!r} in {self.path}: {splits}; {listed(list(self.schema.features))}>"

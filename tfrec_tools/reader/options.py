@@ -1,0 +1,79 @@
+"""What `load` was asked for, checked before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from tfrec_tools.errors import RequestError, clipped
+
+Interpolation: TypeAlias = Literal[
+    "bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """The arguments of `load`, which documents them."""
+
+    batch_size: int | None
+    image_size: tuple[int, int] | None
+    shuffle: bool
+    seed: int | None
+    repeat: bool | int
+    drop_remainder: bool
+    num_parallel_reads: int | None
+    as_dict: bool
+    dtype: Literal["uint8", "float32"]
+    features: tuple[str, ...] | None
+    crop_to_aspect_ratio: bool
+    pad_to_aspect_ratio: bool
+    interpolation: Interpolation
+    scale: float | None
+    fast_decode: bool
+    shuffle_buffer: int | None
+    deterministic: bool | None
+
+    def __post_init__(self) -> None:
+        """Refuse values that make no sense, showing them."""
+        for name in ("batch_size", "num_parallel_reads", "shuffle_buffer"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise RequestError(f"{name} must be at least 1 (got {value})")
+        if self.image_size is not None:
+            sides = self.image_size if isinstance(self.image_size, (tuple, list)) else ()
+            if len(sides) != 2 or not all(isinstance(s, int) and s > 0 for s in sides):
+                raise RequestError(
+                    f"image_size must be (height, width) in pixels (got {clipped(self.image_size)})"
+                )
+        if self.dtype not in ("uint8", "float32"):
+            raise RequestError(f"dtype must be 'uint8' or 'float32' (got {self.dtype!r})")
+        if self.interpolation not in get_args(Interpolation):
+            known = ", ".join(get_args(Interpolation))
+            raise RequestError(f"interpolation must be one of {known} (got {self.interpolation!r})")
+        if self.scale is not None and self.dtype != "float32":
+            raise RequestError(
+                "scale goes with dtype='float32': scaled pixels are no whole numbers"
+            )
+        if self.crop_to_aspect_ratio and self.pad_to_aspect_ratio:
+            raise RequestError("images are either cropped or padded to the aspect ratio, not both")
+        if (self.crop_to_aspect_ratio or self.pad_to_aspect_ratio) and self.image_size is None:
+            raise RequestError("an aspect ratio needs image_size=(height, width)")
+        if not self.shuffle and (self.num_parallel_reads or self.shuffle_buffer):
+            raise RequestError(
+                "num_parallel_reads and shuffle_buffer go with shuffle=True: unshuffled records "
+                "come in the stored order"
+            )
+        if self.drop_remainder and self.batch_size is None:
+            raise RequestError("drop_remainder goes with a batch_size")
+        if not isinstance(self.repeat, bool) and self.repeat < 1:
+            raise RequestError(
+                f"repeat must be True, False or a number of epochs (got {self.repeat})"
+            )
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether the order must be the same in every run."""
+        if self.deterministic is not None:
+            return self.deterministic
+        return self.seed is not None or not self.shuffle
