@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import importlib.util
+import inspect
 import json
 import re
 import shlex
@@ -19,7 +20,7 @@ import pytest
 import yaml
 
 import tfrec_tools
-from tfrec_tools import errors, local_engine, placement, schema_files
+from tfrec_tools import errors, local_engine, placement, reader, schema_files
 from tfrec_tools.cli.main import tfrec_group
 from tfrec_tools.cli.schema import ready_schemas
 from tfrec_tools.records import Action
@@ -315,12 +316,23 @@ def manifest_fields(data: dict) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("block", PYTHON_BLOCKS, ids=str)
-def test_shown_python_compiles_and_uses_public_names(block: Block) -> None:
+def test_shown_python_compiles_and_uses_names_that_exist(block: Block) -> None:
     tree = ast.parse(block.text, filename=str(block))
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
-    for node in attributes:
-        if isinstance(node.value, ast.Name) and node.value.id == "tfrec_tools":
-            assert node.attr in tfrec_tools.__all__
+    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    owners = {"tfrec_tools": tfrec_tools, "reader": reader, "dataset": reader.Dataset}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            continue
+        owner = owners.get(node.value.id)
+        if owner is None:
+            continue
+        found = getattr(owner, node.attr)  # of Dataset: a property is not callable
+        if owner is not reader.Dataset:
+            assert node.attr in owner.__all__
+        assert callable(found) == (id(node) in called), node.attr
+        if call := called.get(id(node)):
+            known = inspect.signature(found).parameters
+            assert {keyword.arg for keyword in call.keywords} <= set(known)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

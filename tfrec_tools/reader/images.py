@@ -147,12 +147,13 @@ class ImageReader:
         size = self.options.image_size
         is_mask = isinstance(self.feature, MaskFeature)
         if size is not None and tuple(pixels.shape[-3:-1]) != tuple(size):
+            method = "nearest" if is_mask else self.options.interpolation
             if self.options.crop_to_aspect_ratio:
                 pixels = _cropped(pixels, size)
-            elif self.options.pad_to_aspect_ratio:
-                pixels = _padded(pixels, size)
-            method = "nearest" if is_mask else self.options.interpolation
-            pixels = tf.image.resize(pixels, size, method=method)
+            if self.options.pad_to_aspect_ratio:
+                pixels = tf.image.resize_with_pad(pixels, *size, method=method)
+            else:
+                pixels = tf.image.resize(pixels, size, method=method)
         elif size is None and self.stored_size is not None:
             pixels.set_shape([*pixels.shape[:-3], *self.stored_size, pixels.shape[-1]])
         if is_mask:
@@ -171,29 +172,12 @@ def _as_uint8(pixels: tf.Tensor, interpolation: str) -> tf.Tensor:
     return tf.cast(tf.round(pixels), tf.uint8)
 
 
-def _sides(pixels: tf.Tensor, size: tuple[int, int]) -> tuple[tf.Tensor, ...]:
-    """Return height, width, and the sides that have the wanted aspect ratio, as Keras does."""
+def _cropped(pixels: tf.Tensor, size: tuple[int, int]) -> tf.Tensor:
+    """Cut the centre that has the aspect ratio of ``size``, as Keras does."""
     shape = tf.shape(pixels)
     height, width = shape[-3], shape[-2]
-    return height, width, width * size[0] // size[1], height * size[1] // size[0]
-
-
-def _cropped(pixels: tf.Tensor, size: tuple[int, int]) -> tf.Tensor:
-    """Cut the centre that has the aspect ratio of ``size``."""
-    height, width, fit_height, fit_width = _sides(pixels, size)
-    new_height = tf.maximum(tf.minimum(height, fit_height), 1)
-    new_width = tf.maximum(tf.minimum(width, fit_width), 1)
+    new_height = tf.maximum(tf.minimum(height, width * size[0] // size[1]), 1)
+    new_width = tf.maximum(tf.minimum(width, height * size[1] // size[0]), 1)
     return tf.image.crop_to_bounding_box(
         pixels, (height - new_height) // 2, (width - new_width) // 2, new_height, new_width
-    )
-
-
-def _padded(pixels: tf.Tensor, size: tuple[int, int]) -> tf.Tensor:
-    """Put the picture in the middle of a black one that has the aspect ratio of ``size``."""
-    height, width, fit_height, fit_width = _sides(pixels, size)
-    # The same number of lines on both sides, as Keras pads.
-    above = (tf.maximum(height, fit_height) - height) // 2
-    before = (tf.maximum(width, fit_width) - width) // 2
-    return tf.image.pad_to_bounding_box(
-        pixels, above, before, height + 2 * above, width + 2 * before
     )
