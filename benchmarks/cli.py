@@ -1,0 +1,41 @@
+"""The command line: one command per benchmark. A new benchmark adds its command here."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from benchmarks.image_conversion import images_command
+from benchmarks.image_reading import read_command
+from benchmarks.measuring import BenchmarkError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def benchmarks_group() -> None:
+    r"""Compare tfrec-tools with other ways to do the same work.
+
+    Contenders are whole processes that take turns (A B C A B C …) after one round
+    that is not counted. The result is a markdown table on standard output, ready for
+    benchmarks/RESULTS.md; progress goes to standard error. Linux only. Nothing else
+    should run on the machine meanwhile.
+
+    \b
+    Examples:
+      python -m benchmarks images                     6,000 drawn photographs
+      python -m benchmarks images --small             50,000 drawn images of 1 KB
+      python -m benchmarks images my/photos --runs 3  your own
+      python -m benchmarks read --shuffle             images per second into training
+    """
+
+
+benchmarks_group.add_command(images_command)
+benchmarks_group.add_command(read_command)
+
+
+def main(prog_name: str = "python -m benchmarks") -> None:
+    """Run a benchmark; a contender that fails ends it with what the contender said."""
+    try:
+        benchmarks_group(prog_name=prog_name)
+    except BenchmarkError as error:
+        sys.exit(f"error: {error}")
