@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -120,16 +121,18 @@ def _dataset(folder: Path, name: str, work: Path) -> Path:
 def _report(
     contenders: Sequence[Contender], results: Results, flags: str, options: RunOptions
 ) -> str:
-    rates = {name: [_rate(run.printed) for run in runs] for name, runs in results.items()}
+    epochs = {name: [_epoch(run.printed) for run in runs] for name, runs in results.items()}
+    rates = {name: [epoch.rate for epoch in runs] for name, runs in epochs.items()}
+    first_batch_s = {name: [epoch.first_batch_s for epoch in runs] for name, runs in epochs.items()}
     how = (
         f"One process each, {options.num_runs} runs each, in turns, after one that is not counted; "
-        f"`{flags}`; without the start of TensorFlow and the first batch."
+        f"`{flags}`. Rates are those of an epoch after its first batch."
     )
     parts = [
         "### Reading images at 224x224",
         describe_machine(options.work),
         how,
-        rate_table(rates, results, unit="images/s", peers=(TF_DATA, KERAS)),
+        rate_table(rates, first_batch_s, results, unit="images/s", peers=(TF_DATA, KERAS)),
         "\n".join(f"* {one.name}: {one.what}" for one in contenders if one.name in results),
     ]
     targets = reading_targets(rates)
@@ -138,10 +141,18 @@ def _report(
     return "\n\n".join(parts)
 
 
-def _rate(printed: str) -> float:
-    """Return records per second from what a program printed; its last line is JSON."""
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    """Records per second after the first batch, and the time to the first batch."""
+
+    rate: float
+    first_batch_s: float
+
+
+def _epoch(printed: str) -> _Epoch:
+    """Return what a program that reads has printed; its last line is JSON."""
     result = json.loads(printed.splitlines()[-1])
-    return float(result["num_records"] / result["time_s"])
+    return _Epoch(result["num_records"] / result["time_s"], result["first_batch_s"])
 
 
 def reading_targets(rates: Mapping[str, Sequence[float]]) -> list[Target]:

@@ -91,12 +91,16 @@ def time_table(results: Results, *, ours: Sequence[str]) -> str:
 
 def rate_table(
     rates: Mapping[str, Sequence[float]],
+    first_batch_s: Mapping[str, Sequence[float]],
     results: Results,
     *,
     unit: str,
     peers: Sequence[str],
 ) -> str:
-    """Return one line per contender, with its rate in multiples of each of ``peers``."""
+    """Return one line per contender, with its rate in multiples of each of ``peers``.
+
+    ``first_batch_s``: by contender, the time to the first batch in every run.
+    """
     medians = {name: Spread.of(values) for name, values in rates.items()}
     baselines = [name for name in peers if name in medians]
     header = [
@@ -104,6 +108,7 @@ def rate_table(
         f"{unit}, median",
         f"min{DASH}max",
         *(f"÷ {name}" for name in baselines),
+        "first batch s",
         "peak MB",
     ]
     rows = [
@@ -112,6 +117,7 @@ def rate_table(
             number(rate.median),
             f"{number(rate.smallest)}{DASH}{number(rate.largest)}",
             *(f"{number(rate.median / medians[base].median)}x" for base in baselines),
+            number(Spread.of(first_batch_s[name]).median),
             number(peak_bytes(results[name]) / MB),
         ]
         for name, rate in medians.items()

@@ -35,12 +35,13 @@ def test_time_table():
 
 def test_rate_table():
     rates = {"ours": [1500.0, 1700.0, 1600.0], "keras": [800.0]}
+    first_batch_s = {"ours": [0.3, 0.2, 0.4], "keras": [1.5]}
     results = {"ours": RESULTS["ours"], "keras": RESULTS["tar"]}
-    assert tables.rate_table(rates, results, unit="images/s", peers=("keras",)) == (
-        "|       | images/s, median |     min–max | ÷ keras | peak MB |\n"
-        "| :---- | ---------------: | ----------: | ------: | ------: |\n"
-        "| ours  |            1,600 | 1,500–1,700 |   2.00x |     110 |\n"
-        "| keras |              800 |     800–800 |   1.00x |    11.0 |"
+    assert tables.rate_table(rates, first_batch_s, results, unit="images/s", peers=("keras",)) == (
+        "|       | images/s, median |     min–max | ÷ keras | first batch s | peak MB |\n"
+        "| :---- | ---------------: | ----------: | ------: | ------------: | ------: |\n"
+        "| ours  |            1,600 | 1,500–1,700 |   2.00x |          0.30 |     110 |\n"
+        "| keras |              800 |     800–800 |   1.00x |          1.50 |    11.0 |"
     )
 
 

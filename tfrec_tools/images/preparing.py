@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tfrec_tools.errors import RecordError, counted
-from tfrec_tools.images import jpeg, pixels, png
+from tfrec_tools.images import jpeg, jpeg_data, pixels, png
 from tfrec_tools.images.formats import Format, image_format
 from tfrec_tools.records import Action
 from tfrec_tools.request import Check
@@ -80,7 +80,7 @@ def _prepare_jpeg(content: bytes, feature: ImageFeature, check: Check) -> Prepar
     remarks: list[tuple[Action, str]] = []
     # What is decoded anyway must be whole, too: libjpeg would fill up with grey.
     if changed or check is Check.DECODE:
-        harmless = jpeg.check_data(content, header.num_components)
+        harmless = jpeg_data.check_data(content, header)
         if harmless:
             remarks.append((Action.KEPT, harmless))
     if orientation != header.orientation:

@@ -149,9 +149,11 @@ def publish(plan: Plan, survey: Survey, results: Sequence[ShardResult]) -> Manif
     Raises DatasetError unless every shard of the plan reported exactly once and every
     surveyed file is accounted for; SourceError or RecordError by the on-error policy.
     """
-    ordered = sorted(results, key=lambda result: plan.shards.index(result.shard))
-    if [result.shard for result in ordered] != plan.shards:
-        raise DatasetError(f"each of the {len(plan.shards)} shards must report exactly once")
+    shards = plan.shards
+    position = {shard: index for index, shard in enumerate(shards)}
+    ordered = sorted(results, key=lambda result: position[result.shard])
+    if [result.shard for result in ordered] != shards:
+        raise DatasetError(f"each of the {len(shards)} shards must report exactly once")
     unlisted = (*survey.faults, *plan.layout.left_out)
     error = failure(plan, ordered)
     if error is None and unlisted:
