@@ -367,9 +367,9 @@ def test_all_rejected_is_an_error(tmp_path, draw_folder) -> None:
             "splits: `by` keeps groups together and `stratify` cuts through them: give one of them",
         ),
         (
-            {"splits": "train=1", "split_by": "colour"},
+            {"splits": "train=1", "split_by": "image"},
             "`by` must name a column of the source: label, filename, folder, stem, extension "
-            "(got 'colour')",
+            "(got 'image')",
         ),
         ({"num_shards": {"dev": 2}}, "--num-shards must name one of the splits train (got 'dev')"),
         ({"compression": "zip"}, "compression must be gzip, or none at all (got 'zip')"),

@@ -39,6 +39,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FORMAT = (ROOT / "docs" / "format.md").read_text("utf-8")
 SCHEMA = (ROOT / "docs" / "schema.md").read_text("utf-8")
 IMAGES = (ROOT / "docs" / "images.md").read_text("utf-8")
+READING = (ROOT / "docs" / "reading.md").read_text("utf-8")
 
 
 class Block(NamedTuple):
@@ -220,12 +221,12 @@ def section(page: str, heading: str) -> str:
     return re.split(rf"\n#{{1,{len(level)}}} ", text)[0]
 
 
-def tables(text: str) -> list[dict[str, str]]:
-    """Return the tables whose columns are option, default and meaning: default by option."""
+def tables(text: str, first: str = "option") -> list[dict[str, str]]:
+    """Return the tables whose columns are ``first``, default and meaning: default by option."""
     found: list[dict[str, str]] = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if cells[:2] == ["option", "default"]:
+        if cells[:2] == [first, "default"]:
             found.append({})
         elif found and line.startswith("| `"):
             found[-1][cells[0].strip("`")] = cells[1]
@@ -297,6 +298,22 @@ class TestFormat:
             if block.language == "json":
                 for line in block.text.splitlines():
                     assert set(json.loads(line)) == {"path", "action", "reason"}
+
+
+def test_every_argument_of_the_reader_is_described_with_its_default() -> None:
+    (described,) = tables(section(READING, "## Arguments"), "argument")
+    parameters = inspect.signature(reader.load).parameters
+    assert list(described) == list(parameters)
+    for name, parameter in parameters.items():
+        if parameter.default is not inspect.Parameter.empty:
+            assert ast.literal_eval(described[name].strip("`")) == parameter.default, name
+
+
+def test_every_public_name_of_a_dataset_is_described() -> None:
+    internal = {"check_shards", "columns", "manifest", "open", "path", "split"}
+    names = {name for name in vars(reader.Dataset) if not name.startswith("_")}
+    for name in names - internal:
+        assert f"dataset.{name}" in READING, name
 
 
 def joined(ranks: placement.Ranks) -> list[int]:

@@ -123,6 +123,11 @@ def test_unknown_classes_are_skipped_only_on_request() -> None:
             "{extension} (got '../{name}.txt')",
         ),
         (
+            {"x": TextFeature(from_="/data/{stem}.txt")},
+            "schema: features.x.from: must be relative to the source, since the dataset's manifest "
+            "holds it (got '/data/{stem}.txt')",
+        ),
+        (
             {"image": MaskFeature(from_="{stem}.png")},
             "schema: features: must hold a feature `kind: image` for the listed images",
         ),

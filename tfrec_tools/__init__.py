@@ -1,4 +1,4 @@
-"""Image folders, tables and text to sharded, shuffled, checked TFRecord files, and back.
+"""Image folders to sharded, shuffled, checked TFRecord files, and back.
 
 import tfrec_tools
 tfrec_tools.convert("images/", "out/")
@@ -23,6 +23,7 @@ from tfrec_tools.errors import (
 )
 
 if TYPE_CHECKING:
+    from tfrec_tools import reader as reader
     from tfrec_tools.conversion import convert
     from tfrec_tools.manifest import Manifest
     from tfrec_tools.manifest_files import load_manifest
@@ -53,9 +54,12 @@ _HOMES = {
     "convert": "tfrec_tools.conversion",
     "load_manifest": "tfrec_tools.manifest_files",
 }
+_MODULES = ("reader",)
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -237,6 +237,14 @@ def _check_columns(schema: Schema, *, labelled: bool) -> None:
 
 def pattern_problems(name: str, pattern: str) -> list[Problem]:
     """Return what is wrong with a path pattern."""
+    if pattern.startswith("/") or "://" in pattern:
+        return [
+            Problem(
+                f"features.{name}.from",
+                "must be relative to the source, since the dataset's manifest holds it "
+                f"(got {pattern!r})",
+            )
+        ]
     try:
         pattern.format(**dict.fromkeys(PATTERN_FIELDS, "x"))
     except (KeyError, IndexError, ValueError, AttributeError):
@@ -305,7 +313,7 @@ def _check_split_column(schema: Schema, column: str | None, *, stratify: bool) -
             raise RequestError(
                 f"stratify must name a class label that is the folder (got {column!r})"
             )
-    elif column not in SOURCE_COLUMNS and column not in schema.features:
+    elif column not in SOURCE_COLUMNS:
         raise RequestError(
             f"`by` must name a column of the source: {', '.join(SOURCE_COLUMNS)} (got {column!r})"
         )

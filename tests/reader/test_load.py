@@ -224,6 +224,10 @@ def test_raw_pixels_come_back_without_decoding(tmp_path, draw_folder) -> None:
             tmp_path / "out", features=["image", "number"], as_dict=True, batch_size=4, **options
         )
         assert dataset.element_spec["image"].shape == (None, *shape, 3)
+        full = reader.load(
+            tmp_path / "out", features=["image"], batch_size=4, drop_remainder=True, **options
+        )
+        assert full.element_spec["image"].shape == (4, *shape, 3)
         for batch in dataset:
             for number, image in zip(batch["number"].numpy(), batch["image"], strict=True):
                 original = tf.io.decode_png((source / "a" / f"{number}.png").read_bytes())
@@ -326,7 +330,7 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"batch_size": 0}, "batch_size must be at least 1 (got 0)"),
+            ({"batch_size": 0}, "batch_size must be a number of at least 1 (got 0)"),
             ({"image_size": 224}, "image_size must be (height, width) in pixels (got 224)"),
             ({"image_size": (0, 5)}, "image_size must be (height, width) in pixels (got (0, 5))"),
             ({"dtype": "int8"}, "dtype must be 'uint8' or 'float32' (got 'int8')"),
@@ -350,6 +354,12 @@ class TestErrors:
                 "features must be among filename, image, image_height, image_width, label, number "
                 "(got 'colour')",
             ),
+            ({"features": "image"}, "features must be a list of names (got 'image')"),
+            (
+                {"seed": 1, "deterministic": False},
+                "a seed means a deterministic order: drop it, or deterministic=False",
+            ),
+            ({"seed": -1}, "seed must be from 0 to 2**63 - 1 (got -1)"),
             ({"features": []}, "features must name at least one feature"),
             ({"drop_remainder": True, "batch_size": None}, "drop_remainder goes with a batch_size"),
         ],

@@ -72,10 +72,22 @@ def manifest_summary(manifest: Manifest, output: str) -> str:
         lines.append(f"Ignored files that are no images: {ignored_text(dict(manifest.ignored))}")
     if len(manifest.splits) == 1:
         lines.append("All records are in one split; --splits train=0.9,test=0.1 would divide them.")
-    lines.append(
-        f'Read it with: tfrec_tools.reader.load("{output}", split="{manifest.splits[0].name}")'
-    )
+    first = manifest.splits[0]
+    size = ", image_size=(224, 224)" if _sizes_differ(manifest) else ""
+    lines.append(f'Read it with: tfrec_tools.reader.load("{output}", split="{first.name}"{size})')
     return "\n".join(lines)
+
+
+def _sizes_differ(manifest: Manifest) -> bool:
+    """Say whether pictures have to be resized to make up batches."""
+    sizes = {
+        (found[f"{bound}_height"], found[f"{bound}_width"])
+        for split in manifest.splits
+        for found in split.statistics.values()
+        if "max_height" in found
+        for bound in ("min", "max")
+    }
+    return len(sizes) > 1
 
 
 def _missing_classes(manifest: Manifest, feature: str) -> list[str]:

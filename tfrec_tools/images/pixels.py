@@ -61,6 +61,8 @@ def decoded(content: bytes, kind: Format, max_pixels: int) -> Picture:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about metadata that is not stored
+            if kind is Format.WEBP:  # its decoder allocates pixels when it is opened
+                check_num_pixels(*_webp_size(content), max_pixels)
             with _plugin(kind)(io.BytesIO(content)) as image:
                 check_num_pixels(image.height, image.width, max_pixels)
                 return _picture(image, kind)
@@ -100,6 +102,20 @@ def _plugin(kind: Format) -> type[ImageFile.ImageFile]:
         Format.BMP: BmpImagePlugin.BmpImageFile,
         Format.TIFF: TiffImagePlugin.TiffImageFile,
     }[kind]
+
+
+def _webp_size(content: bytes) -> tuple[int, int]:
+    """Return height and width as the first chunk's header says (RFC 9649); 0 if it does not."""
+    bits = int.from_bytes(content[20:30], "little")
+    match content[12:16]:
+        case b"VP8X":
+            return (bits >> 56) + 1, (bits >> 32 & 0xFFFFFF) + 1
+        case b"VP8L":
+            return (bits >> 22 & 0x3FFF) + 1, (bits >> 8 & 0x3FFF) + 1
+        case b"VP8 ":
+            return bits >> 64 & 0x3FFF, bits >> 48 & 0x3FFF
+        case _:
+            return 0, 0
 
 
 def _picture(image: ImageFile.ImageFile, kind: Format) -> Picture:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal
 
+from tfrec_tools.errors import RequestError
 from tfrec_tools.reader.dataset import Dataset
 from tfrec_tools.reader.options import Interpolation, ReadOptions
 
@@ -96,6 +97,8 @@ def load(
         MissingDependencyError: TensorFlow is not installed.
 
     """
+    if isinstance(features, str):
+        raise RequestError(f"features must be a list of names (got {features!r})")
     options = ReadOptions(
         batch_size=batch_size,
         image_size=image_size,

@@ -19,14 +19,15 @@ _RATIOS = (8, 4, 2)
 class ImageReader:
     """How one image or mask feature is decoded.
 
-    ``stored_size``: (height, width) if all stored images of the split share it. ``largest``:
-    (height, width) that none exceeds. ``formats``: jpeg, png, raw.
+    ``stored_size``: (height, width) if all stored images of the split share it. ``smallest``
+    and ``largest``: (height, width) that none falls below or exceeds. ``formats``: jpeg, png, raw.
     """
 
     name: str
     feature: ImageFeature | MaskFeature
     options: ReadOptions
     stored_size: tuple[int, int] | None
+    smallest: tuple[int, int] | None
     largest: tuple[int, int] | None
     formats: frozenset[str]
 
@@ -52,7 +53,7 @@ class ImageReader:
                 f"{smallest[0]} to {largest[1]} x {largest[0]}); give image_size=(height, width)"
             )
         formats = frozenset(statistics.get("formats", {}))
-        return cls(name, feature, options, stored_size, largest, formats)
+        return cls(name, feature, options, stored_size, smallest, largest, formats)
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -67,16 +68,17 @@ class ImageReader:
     @property
     def needs_sizes(self) -> bool:
         """Whether stored heights and widths decide at which scale to decode."""
-        return self.stored_size is None and bool(self._possible_ratios())
+        return bool(self._possible_ratios()) and self._sure_ratio() is None
 
     def raw_pixels(self, content: tf.Tensor) -> tf.Tensor:
         """Decode raw pixels: string [] or [batch] to [..., height, width, channels]."""
         assert isinstance(self.feature, ImageFeature)
         shape = self.feature.raw_shape
         assert shape is not None
+        # The batch's own size, not -1: pixels that are too few must not change the batch.
+        batch = tuple(content.shape[i] or tf.shape(content)[i] for i in range(content.shape.rank))
         pixels = tf.io.decode_raw(content, tf.uint8)
-        pixels = tf.reshape(pixels, [*((-1,) if content.shape.rank else ()), *shape])
-        return self._finished(pixels)
+        return self._finished(tf.reshape(pixels, [*batch, *shape]))
 
     def pixels(self, content: tf.Tensor, stored: tuple[tf.Tensor, tf.Tensor] | None) -> tf.Tensor:
         """Decode one image file to [height, width, channels]; ``stored``: its height and width."""
@@ -90,17 +92,12 @@ class ImageReader:
 
     def _decoded(self, content: tf.Tensor, stored: tuple[tf.Tensor, tf.Tensor] | None) -> tf.Tensor:
         ratios = self._possible_ratios()
-        if not ratios:
-            return self._decoded_at(content, 1)
-        if self.stored_size is not None and self.formats == {"jpeg"}:
-            return self._decoded_at(
-                content, max(r for r in ratios if self._covers(*self.stored_size, r))
-            )
-        if stored is None:  # all images have one size, but not all are JPEG
-            assert self.stored_size is not None
-            stored = tuple(tf.constant(side, tf.int64) for side in self.stored_size)
+        sure = self._sure_ratio()
+        if sure is not None:
+            return self._decoded_at(content, sure)
+        assert stored is not None  # see needs_sizes
         # The number of ratios that still cover the wanted size picks the branch.
-        choice = tf.add_n([tf.cast(self._covers_tensor(*stored, r), tf.int32) for r in ratios])
+        choice = tf.add_n([tf.cast(self._covers(*stored, r), tf.int32) for r in ratios])
         if self.formats != {"jpeg"}:
             choice = tf.where(tf.strings.substr(content, 0, 3) == b"\xff\xd8\xff", choice, 0)
         branches = [1, *sorted(ratios)]
@@ -128,18 +125,23 @@ class ImageReader:
             return []
         return [ratio for ratio in _RATIOS if self._covers(*self.largest, ratio)]
 
-    def _covers(self, height: int, width: int, ratio: int) -> bool:
-        assert self.options.image_size is not None
-        wanted_height, wanted_width = self.options.image_size
-        enough = (-(-height // ratio) >= wanted_height, -(-width // ratio) >= wanted_width)
-        # A padded image is limited by one side; the other is smaller than wanted anyway.
-        return any(enough) if self.options.pad_to_aspect_ratio else all(enough)
+    def _sure_ratio(self) -> int | None:
+        """Return the ratio at which every image of the split is decoded, if there is one."""
+        ratios = self._possible_ratios()
+        if not ratios:
+            return 1
+        assert self.smallest is not None
+        if self.formats == {"jpeg"} and self._covers(*self.smallest, max(ratios)):
+            return max(ratios)
+        return None
 
-    def _covers_tensor(self, height: tf.Tensor, width: tf.Tensor, ratio: int) -> tf.Tensor:
+    def _covers(self, height: Any, width: Any, ratio: int) -> Any:
+        """Say whether an image (numbers or tensors) decoded at 1/ratio is large enough."""
         assert self.options.image_size is not None
         wanted_height, wanted_width = self.options.image_size
         tall = -(-height // ratio) >= wanted_height
         wide = -(-width // ratio) >= wanted_width
+        # A padded image is limited by one side; the other is smaller than wanted anyway.
         return tall | wide if self.options.pad_to_aspect_ratio else tall & wide
 
     def _finished(self, pixels: tf.Tensor) -> tf.Tensor:

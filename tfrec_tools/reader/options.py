@@ -38,8 +38,14 @@ class ReadOptions:
         """Refuse values that make no sense, showing them."""
         for name in ("batch_size", "num_parallel_reads", "shuffle_buffer"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise RequestError(f"{name} must be at least 1 (got {value})")
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise RequestError(f"{name} must be a number of at least 1 (got {value!r})")
+        if self.seed is not None and not 0 <= self.seed < 1 << 63:
+            raise RequestError(f"seed must be from 0 to 2**63 - 1 (got {self.seed})")
+        if self.seed is not None and self.deterministic is False:
+            raise RequestError(
+                "a seed means a deterministic order: drop it, or deterministic=False"
+            )
         if self.image_size is not None:
             sides = self.image_size if isinstance(self.image_size, (tuple, list)) else ()
             if len(sides) != 2 or not all(isinstance(s, int) and s > 0 for s in sides):

@@ -76,7 +76,7 @@ class ImageEncoding:
 
     format: Literal["jpeg", "png", "raw"]
     quality: int = DEFAULT_JPEG_QUALITY
-    subsampling: Literal["4:4:4", "4:2:2", "4:2:0"] = "4:4:4"
+    subsampling: Literal["4:4:4", "4:2:2", "4:2:0"] = "4:2:0"
 
     def __post_init__(self) -> None:
         """Refuse a quality that JPEG does not have."""

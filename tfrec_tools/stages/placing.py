@@ -47,13 +47,8 @@ def _splits(plan: Plan, files: pa.RecordBatch, keys: list[bytes]) -> np.ndarray:
             per_folder = np.array([rule.names.index(name or "") for name in names], dtype=np.int32)
             return np.asarray(per_folder[np.asarray(folders.indices)])
         case "hash" if rule.by is not None:
-            feature = plan.schema.features.get(rule.by)
-            column = (feature.from_ if feature is not None else None) or rule.by
-            return np.asarray(
-                splitting.hashed_splits(
-                    rule, image_folder.source_column(column, keys, layout).to_pylist(), None
-                )
-            )
+            values = image_folder.source_column(rule.by, keys, layout).to_pylist()
+            return np.asarray(splitting.hashed_splits(rule, values, None))
     labels = [layout.label(first) for first in _folders(keys)] if rule.stratify else None
     return np.asarray(splitting.hashed_splits(rule, keys, labels))
 

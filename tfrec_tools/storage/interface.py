@@ -9,6 +9,9 @@ from typing import NamedTuple, Protocol
 
 from tfrec_tools.errors import DatasetError
 
+CHUNK_BYTES = 8 << 20
+"""How much of a file is read at once where it need not be in memory as a whole."""
+
 
 class FolderEntry(NamedTuple):
     """A name in a folder. ``identity`` tells folders reached by several links apart."""
@@ -55,6 +58,10 @@ class Storage(Protocol):
 
     def read(self, path: bytes, expected_bytes: int | None = None) -> bytes:
         """Return the whole content of a file; its size is known or a guess. Raises OSError."""
+        ...
+
+    def chunks(self, path: bytes) -> Iterator[bytes]:
+        """Yield the content of a file piece by piece. Raises OSError."""
         ...
 
     def read_many(

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
 
 from tfrec_tools.errors import DatasetError
-from tfrec_tools.storage.interface import FolderEntry, OutputFile, cannot_write, reason_of
+from tfrec_tools.storage.interface import (
+    CHUNK_BYTES,
+    FolderEntry,
+    OutputFile,
+    cannot_write,
+    reason_of,
+)
 
 MAX_PIECES_PER_WRITE = 1024  # IOV_MAX on Linux
 
@@ -129,6 +135,12 @@ class LocalStorage:
             return content
         finally:
             os.close(descriptor)
+
+    def chunks(self, path: bytes) -> Iterator[bytes]:
+        """Yield the content of a file piece by piece. Raises OSError."""
+        with open(self._path(path), "rb", buffering=0) as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                yield chunk
 
     def read_many(
         self, paths: Sequence[bytes], expected: Sequence[int] | None = None

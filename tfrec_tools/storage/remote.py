@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import posixpath
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
@@ -11,7 +12,7 @@ from typing import IO, Any
 import fsspec
 
 from tfrec_tools.errors import MissingDependencyError, RequestError
-from tfrec_tools.storage.interface import FolderEntry, OutputFile, cannot_write
+from tfrec_tools.storage.interface import CHUNK_BYTES, FolderEntry, OutputFile, cannot_write
 
 REMOTE_READS_IN_FLIGHT = 16
 """Object stores answer slowly but many at a time."""
@@ -49,8 +50,13 @@ class RemoteStorage:
         return RemoteStorage, (self.url,)
 
     def _path(self, path: bytes) -> str:
-        root = self._root.rstrip("/")
-        return f"{root}/{os.fsdecode(path)}" if path else root
+        root = str(self._root).rstrip("/")
+        if not path:
+            return root
+        name = os.fsdecode(path)
+        # Stores have no `..` of their own: ../masks/x.png lies beside the root.
+        path_text = f"{root}/{name}"
+        return posixpath.normpath(path_text) if ".." in name else path_text
 
     def _where(self, path: bytes) -> str:
         return f"{self.url.rstrip('/')}/{os.fsdecode(path)}"
@@ -90,6 +96,12 @@ class RemoteStorage:
     def read(self, path: bytes, expected_bytes: int | None = None) -> bytes:  # noqa: ARG002
         """Return the whole content of an object. Raises OSError."""
         return bytes(self._fs.cat_file(self._path(path)))
+
+    def chunks(self, path: bytes) -> Iterator[bytes]:
+        """Yield the content of an object piece by piece. Raises OSError."""
+        with self._fs.open(self._path(path), "rb") as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                yield chunk
 
     def read_many(
         self,
