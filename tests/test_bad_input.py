@@ -181,7 +181,7 @@ def test_unknown_classes_are_named_with_their_counts(source, run) -> None:
     )
     assert run("in", "out", "--schema", "s.yaml") == (
         4,
-        "every class folder of in must be one of 'cat, emu' (also found: dog (3 images)); add "
+        "every class folder of in must be one of cat, emu (also found: dog (3 images)); add "
         "them to features.label.names, or leave them out with --exclude",
     )
 

@@ -372,6 +372,10 @@ def test_all_rejected_is_an_error(tmp_path, draw_folder) -> None:
             "(got 'image')",
         ),
         ({"num_shards": {"dev": 2}}, "--num-shards must name one of the splits train (got 'dev')"),
+        (
+            {"splits": "train=1", "split_files": {"train": "**"}},
+            "splits are made either by ratios (--splits) or by patterns (--split)",
+        ),
         ({"compression": "zip"}, "compression must be gzip, or none at all (got 'zip')"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

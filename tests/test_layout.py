@@ -56,8 +56,8 @@ def test_one_other_folder_makes_all_of_them_classes_and_that_is_said() -> None:
     assert found.folder_splits is None
     assert found.class_names == ("extra", "test", "train")
     assert found.notes == (
-        "test, train were taken as class names, since extra name no split; use --split NAME=GLOB "
-        "if they are splits",
+        "folders test, train are taken as classes, since others (extra) are no splits; use "
+        "--split NAME=GLOB if they are",
     )
 
 

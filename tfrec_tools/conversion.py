@@ -198,6 +198,8 @@ def _splits(
             flag = "--split-by" if by else "--stratify"
             raise RequestError(f"{flag} goes with ratios, such as --splits train=0.8,test=0.2")
         return None
+    if ratios is not None and files:
+        raise RequestError("splits are made either by ratios (--splits) or by patterns (--split)")
     if isinstance(ratios, str):
         ratios = named_values(ratios, "--splits", "train=0.8,test=0.2")
     globs = {n: (g,) if isinstance(g, str) else tuple(g) for n, g in (files or {}).items()}

@@ -84,8 +84,8 @@ def find_layout(
         if words and len(names) > 1:
             others = listed([name for name in names if name not in words], limit=3)
             notes += (
-                f"{listed(words)} were taken as class names, since {others} name no split; "
-                "use --split NAME=GLOB if they are splits",
+                f"folders {listed(words)} are taken as classes, since others ({others}) are no "
+                "splits; use --split NAME=GLOB if they are",
             )
     return Layout(
         folder_splits=folder_splits,

@@ -68,16 +68,23 @@ def available_cpus() -> int:
 
 
 def convert(
-    request: Request, *, num_workers: int | None = None, on_progress: OnProgress | None = None
+    request: Request,
+    *,
+    num_workers: int | None = None,
+    on_progress: OnProgress | None = None,
+    on_plan: Callable[[Plan], None] | None = None,
 ) -> Manifest:
     """Carry out ``request`` and return the manifest of the dataset that was written.
 
     ``num_workers``: processes, one per core by default; 1 for none besides this one. The
-    output does not depend on it. Raises TfrecError; KeyboardInterrupt leaves at most the
+    output does not depend on it. ``on_plan`` is told the plan. Raises TfrecError; KeyboardInterrupt leaves at most the
     staging folder, from which the same request goes on.
     """
     num_workers = num_workers or available_cpus()
+    stages.refuse_dataset(request)  # now rather than after millions of files were listed
     placed = plan_conversion(request, num_workers=num_workers, on_progress=on_progress)
+    if on_plan is not None:
+        on_plan(placed.plan)
     with stages.claimed_output(placed.plan):
         results = _write_shards(placed, num_workers, on_progress)
         return stages.publish(placed.plan, placed.survey, results)

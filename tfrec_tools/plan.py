@@ -17,7 +17,6 @@ from tfrec_tools.errors import (
     RecordError,
     RequestError,
     SchemaError,
-    clipped,
     counted,
     listed,
 )
@@ -297,7 +296,7 @@ def _check_unknown_classes(
                 unknown[folder] = unknown.get(folder, 0) + count.num_files
         if unknown:
             found = listed([f"{path_text(f)} ({counted(n, 'image')})" for f, n in unknown.items()])
-            names = clipped(", ".join(schema.features[label].names or ()))  # type: ignore[union-attr]
+            names = listed(schema.features[label].names or ())  # type: ignore[union-attr]
             raise RecordError(
                 f"every class folder of {request.source.root} must be one of {names} (also found: "
                 f"{found}); add them to features.{label}.names, or leave them out with --exclude"

@@ -867,3 +867,28 @@ class TestMutatedFiles:
             prepare_image(bytes(mutated[: int(kept * len(mutated)) + 1]), feature, check)
         except RecordError as error:
             assert "\n" not in str(error)
+
+    @settings(max_examples=100, deadline=None)
+    @given(
+        st.sampled_from(
+            [
+                b"",
+                b"\xff\xd8\xff",
+                png_of(9, 9, 8, RGB)[:33],
+                b"GIF89a",
+                b"RIFF\0\1\0\0WEBPVP8L",
+                b"BM",
+                b"II*\0\x08\0\0\0",
+            ]
+        ),
+        st.binary(max_size=80),
+        st.sampled_from(Check),
+    )
+    def test_arbitrary_bytes_behind_any_start_raise_nothing_but_record_errors(
+        self, start: bytes, rest: bytes, check: Check
+    ) -> None:
+        for feature in (ImageFeature(max_pixels=100_000), SMALL):
+            try:
+                prepare_image(start + rest, feature, check)
+            except RecordError as error:
+                assert "\n" not in str(error)

@@ -70,6 +70,7 @@ def test_links_keep_their_own_place_and_loops_end(tmp_path) -> None:
     os.symlink(tmp_path / "in" / "b" / "2.jpg", tmp_path / "in" / "a" / "two.jpg")
     os.symlink(tmp_path / "in" / "a", tmp_path / "in" / "a" / "loop")
     os.symlink("..", tmp_path / "elsewhere" / "deep" / "up")
+    os.symlink(".", tmp_path / "in" / "self")
     assert sorted(listed(tmp_path / "in")) == [
         b"a/1.jpg",
         b"a/linked/deep/3.jpg",

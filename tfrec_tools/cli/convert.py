@@ -128,18 +128,29 @@ def convert_command(
         if dry_run:
             text = plan_summary(local_engine.plan_conversion(request, on_progress=on_progress))
         else:
-            text = manifest_summary(_convert(request, runner, workers, on_progress), output)
+            notes: list[str] = []
+            manifest = _convert(request, runner, workers, on_progress, notes)
+            text = "\n".join([manifest_summary(manifest, output), *notes])
     if not quiet:
         click.echo(text)
 
 
 def _convert(
-    request: Request, runner: str, workers: int | None, on_progress: OnProgress | None
+    request: Request,
+    runner: str,
+    workers: int | None,
+    on_progress: OnProgress | None,
+    notes: list[str],
 ) -> Manifest:
     if runner == "local":
         from tfrec_tools import local_engine
 
-        return local_engine.convert(request, num_workers=workers, on_progress=on_progress)
+        return local_engine.convert(
+            request,
+            num_workers=workers,
+            on_progress=on_progress,
+            on_plan=lambda plan: notes.extend(f"Note: {note}" for note in plan.layout.notes),
+        )
     logging.disable(logging.WARNING)  # Beam warns at its import of Google packages it lacks
     from beam_jobs import images
 

@@ -18,13 +18,13 @@ from tfrec_tools.errors import ExitCode, TfrecError
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tfrec")
 def tfrec_group() -> None:
-    r"""Turn images into sharded, shuffled, checked TFRecord datasets.
+    """Turn images into sharded, shuffled, checked TFRecord datasets.
 
     \b
     Exit codes: 0 done · 2 the request or schema is wrong · 3 the source
     cannot be read · 4 records do not fit · 5 the dataset exists, is missing,
     damaged or cannot be written · 130 interrupted
-    """
+    """  # noqa: D301 (\b is click's sign for a paragraph that keeps its lines)
 
 
 tfrec_group.add_command(convert_command)

@@ -227,12 +227,11 @@ def without_alpha(image: Image.Image, policy: str) -> Image.Image:
         return image
     check_alpha(policy)
     mode, white = ("L", 255) if image.mode in ("1", "L", "LA") else ("RGB", (255, 255, 255))
-    with_alpha = image.convert(mode + "A")
-    opaque = with_alpha.convert(mode)
+    with_alpha = image if image.mode == mode + "A" else image.convert(mode + "A")
     if policy == "drop":
-        return opaque
+        return with_alpha.convert(mode)
     background = pil.new(mode, image.size, white)
-    background.paste(opaque, mask=with_alpha.getchannel("A"))
+    background.paste(with_alpha, mask=with_alpha)
     return background
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tfrec_tools.errors import clipped
+from tfrec_tools.errors import clipped, listed
 from tfrec_tools.schema.columns import StoredColumn, StoredType
 from tfrec_tools.schema.encoded import EncodedColumn
 
@@ -71,7 +71,7 @@ class ClassLabelFeature:
         if not indices.null_count:
             return EncodedColumn(indices)
         unknown = pc.indices_nonzero(indices.is_null()).to_pylist()
-        known = clipped(", ".join(self.names or ()))
+        known = listed(self.names or (), limit=8)
         faults = {
             index: f"the class must be one of {known} (got {clipped(_text(values[index]))}); "
             "add it to `names` in the schema, or move the file"

@@ -55,10 +55,11 @@ def list_units(storage: Storage) -> list[Unit]:
     if not storage.is_folder():
         raise SourceError(f"the source must be a folder of images ({storage.url} is a file)")
     try:
+        own = storage.identity() or ()  # a link to the root itself would list all of it again
         folders = [
             entry.name
             for entry in storage.entries()
-            if entry.is_folder and not _is_hidden(entry.name)
+            if entry.is_folder and not _is_hidden(entry.name) and entry.identity != own
         ]
     except OSError as error:
         raise SourceError(f"{storage.url} could not be listed: {reason_of(error)}") from None

@@ -23,6 +23,7 @@ from tfrec_tools.stages.publishing import (
     failure,
     prepare_output,
     publish,
+    refuse_dataset,
     remove_useless,
     staging_folder,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "placed_table",
     "prepare_output",
     "publish",
+    "refuse_dataset",
     "remove_useless",
     "resolve",
     "shard_files_of",

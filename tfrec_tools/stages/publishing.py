@@ -18,7 +18,7 @@ from tfrec_tools.manifest import MANIFEST_NAME, FileInfo, Manifest, ShardInfo, S
 from tfrec_tools.plan import Plan
 from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, faults_error
-from tfrec_tools.request import IfExists, OnError
+from tfrec_tools.request import IfExists, OnError, Request
 from tfrec_tools.schema import ClassLabelFeature
 from tfrec_tools.shard_names import index_name
 from tfrec_tools.stages.encoding import merged_statistics
@@ -34,6 +34,16 @@ SIDECAR_SUFFIX = ".shard.json"
 def staging_folder(plan: Plan) -> str:
     """Return the name of the folder, inside the output, in which ``plan`` is carried out."""
     return STAGING_PREFIX + plan.fingerprint()
+
+
+def refuse_dataset(request: Request) -> None:
+    """Raise DatasetError if the output holds a dataset that is not to be overwritten."""
+    holds_one = open_storage(request.output).exists(MANIFEST_NAME.encode())
+    if holds_one and request.if_exists is IfExists.FAIL:
+        raise DatasetError(
+            f"the output must be a new folder ({request.output} holds a dataset already); use "
+            "--overwrite to replace it, or choose another folder"
+        )
 
 
 def prepare_output(plan: Plan) -> None:
@@ -74,13 +84,9 @@ def _output_folder(plan: Plan) -> Storage:
 def _check_free(plan: Plan, output: Storage) -> None:
     if plan.request.if_exists is IfExists.OVERWRITE:
         return
+    refuse_dataset(plan.request)
     where = plan.request.output
     found = {entry.name.decode("utf-8", "backslashreplace") for entry in output.entries()}
-    if MANIFEST_NAME in found:
-        raise DatasetError(
-            f"the output must be a new folder ({where} holds a dataset already); use --overwrite "
-            "to replace it, or choose another folder"
-        )
     if staging_folder(plan) in found:
         found -= set(_published_names(plan))  # left behind by a publishing that was interrupted
     found = {name for name in found if not name.startswith(STAGING_PREFIX)}
