@@ -6,7 +6,6 @@ are and should start without it.
 
 from __future__ import annotations
 
-import importlib.metadata
 import io
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,7 +47,9 @@ class Picture(NamedTuple):
 
 def codec_versions() -> dict[str, str]:
     """Return the versions of the libraries that encode: other versions, other bytes."""
-    return {name: importlib.metadata.version(name) for name in ("pillow", "simplejpeg")}
+    import PIL  # the package alone, not its decoders
+
+    return {"pillow": PIL.__version__, "simplejpeg": simplejpeg.__version__}
 
 
 def decoded(content: bytes, kind: Format, max_pixels: int) -> Picture:

@@ -27,7 +27,6 @@ class _LocalFile:
     def __init__(self, descriptor: int, where: str) -> None:
         self._descriptor = descriptor
         self._where = where
-        self._num_bytes = 0
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
         remaining = iter(pieces)
@@ -39,14 +38,8 @@ class _LocalFile:
                     rest = memoryview(b"".join(chunk))[written:]
                     while rest:
                         rest = rest[os.write(self._descriptor, rest) :]
-                self._start_writeback(total)
         except OSError as error:
             raise cannot_write(self._where, error) from None
-
-    def _start_writeback(self, num_bytes: int) -> None:
-        """Let the disk begin with what was just written: the fsync at the end then waits less."""
-        os.posix_fadvise(self._descriptor, self._num_bytes, num_bytes, os.POSIX_FADV_DONTNEED)
-        self._num_bytes += num_bytes
 
 
 class LocalStorage:
