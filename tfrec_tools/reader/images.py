@@ -20,7 +20,8 @@ class ImageReader:
     """How one image or mask feature is decoded.
 
     ``stored_size``: (height, width) if all stored images of the split share it. ``smallest``
-    and ``largest``: (height, width) that none falls below or exceeds. ``formats``: jpeg, png, raw.
+    and ``largest``: (height, width) that none falls below or exceeds. ``max_shorter_side``:
+    what the shorter side of none exceeds. ``formats``: jpeg, png, raw.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ImageReader:
     stored_size: tuple[int, int] | None
     smallest: tuple[int, int] | None
     largest: tuple[int, int] | None
+    max_shorter_side: int | None
     formats: frozenset[str]
 
     @classmethod
@@ -53,7 +55,8 @@ class ImageReader:
                 f"{smallest[0]} to {largest[1]} x {largest[0]}); give image_size=(height, width)"
             )
         formats = frozenset(statistics.get("formats", {}))
-        return cls(name, feature, options, stored_size, smallest, largest, formats)
+        shorter = statistics.get("max_shorter_side")
+        return cls(name, feature, options, stored_size, smallest, largest, shorter, formats)
 
     @property
     def size(self) -> tuple[int, int] | None:
@@ -123,7 +126,12 @@ class ImageReader:
             or "jpeg" not in self.formats
         ):
             return []
-        return [ratio for ratio in _RATIOS if self._covers(*self.largest, ratio)]
+        ratios = [ratio for ratio in _RATIOS if self._covers(*self.largest, ratio)]
+        if self.max_shorter_side is None or options.pad_to_aspect_ratio:
+            return ratios
+        # Upright and lying pictures together look large in both directions; none may be.
+        side = min(options.image_size)
+        return [ratio for ratio in ratios if -(-self.max_shorter_side // ratio) >= side]
 
     def _sure_ratio(self) -> int | None:
         """Return the ratio at which every image of the split is decoded, if there is one."""

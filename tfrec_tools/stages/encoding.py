@@ -241,6 +241,7 @@ def _statistics(
             statistics[name] = {"formats": dict(sorted(Counter(formats[name]).items()))}
             if len(heights):
                 statistics[name] |= {
+                    "max_shorter_side": int(np.minimum(heights, widths).max()),
                     "min_height": int(heights.min()),
                     "max_height": int(heights.max()),
                     "min_width": int(widths.min()),
