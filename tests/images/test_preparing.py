@@ -209,12 +209,21 @@ class TestJpegIsTurned:
     @pytest.mark.parametrize("orientation", [5, 6, 7, 8])
     def test_before_it_is_resized(self, orientation: int) -> None:
         content = jpeg(SMOOTH, orientation, subsampling=0)
-        image = prepared(content, resize=Resize(height=30, width=10))
+        fine = ImageEncoding(format="jpeg", quality=95, subsampling="4:4:4")
+        image = prepared(content, resize=Resize(height=30, width=10), encode=fine)
         assert (image.height, image.width) == (30, 10)
         assert image.source_size == (WIDTH, HEIGHT)
         shown = Image.fromarray(np.ascontiguousarray(turned(SMOOTH, orientation)))
         expected = np.asarray(shown.resize((10, 30), Image.Resampling.BILINEAR))
         assert difference(tensorflow_pixels(image.content), expected) <= TOLERANCE
+
+
+def test_a_resized_jpeg_is_stored_in_quality_90_and_420() -> None:
+    resize = Resize(height=30, width=10)
+    image = prepared(jpeg(SMOOTH), resize=resize)
+    assert image.content[offset_of(image.content, 0xC0) + 11] == 0x22
+    same = prepared(jpeg(SMOOTH), resize=resize, encode=ImageEncoding(format="jpeg", quality=90))
+    assert image.content == same.content
 
 
 class TestCmykJpeg:
