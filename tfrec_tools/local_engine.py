@@ -77,8 +77,8 @@ def convert(
     """Carry out ``request`` and return the manifest of the dataset that was written.
 
     ``num_workers``: processes, one per core by default; 1 for none besides this one. The
-    output does not depend on it. ``on_plan`` is told the plan. Raises TfrecError; KeyboardInterrupt leaves at most the
-    staging folder, from which the same request goes on.
+    output does not depend on it. ``on_plan`` is told the plan. Raises TfrecError;
+    KeyboardInterrupt leaves at most the staging folder, from which the same request goes on.
     """
     num_workers = num_workers or available_cpus()
     stages.refuse_dataset(request)  # now rather than after millions of files were listed

@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from tfrec_tools.errors import RecordError
 from tfrec_tools.images.formats import Format
 from tfrec_tools.schema import ImageEncoding
-from tfrec_tools.schema.image import DEFAULT_JPEG_QUALITY
 
 if TYPE_CHECKING:
     from PIL import Image, ImageFile
 
 PNG_COMPRESS_LEVEL = 6
-TURNED_QUALITY = DEFAULT_JPEG_QUALITY
 MAX_JPEG_SIDE = 65_500
 _OVERSAMPLING = 2  # a JPEG is decoded to at least this many times the wanted size, then resized
 _SUBSAMPLING = {"4:4:4": "444", "4:2:2": "422", "4:2:0": "420"}
@@ -175,7 +173,7 @@ def decode_jpeg(content: bytes, size: tuple[int, int], wanted: tuple[int, int]) 
             min_height=enough[0],
             min_width=enough[1],
             min_factor=1,
-            strict=False,  # checked before by jpeg.check_data
+            strict=False,  # checked before, by jpeg_data.check_data
         )
     except ValueError:  # a subsampling that simplejpeg does not know
         return decoded(content, Format.JPEG, size[0] * size[1]).image

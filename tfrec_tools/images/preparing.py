@@ -25,7 +25,7 @@ MAX_JPEG_BYTES = 1 << 29
 
 _NAMES = {"L": "grey", "RGB": "RGB"}
 _LOSSLESS = ImageEncoding(format="png")
-_NEAR_LOSSLESS = ImageEncoding(format="jpeg", quality=pixels.TURNED_QUALITY, subsampling="4:4:4")
+_NEAR_LOSSLESS = ImageEncoding(format="jpeg", quality=95, subsampling="4:4:4")
 _RESIZED = ImageEncoding(format="jpeg", quality=90)
 """Colours at half the resolution, as cameras store them: decoded in three quarters of the time."""
 

@@ -59,11 +59,6 @@ class ImageReader:
         return cls(name, feature, options, stored_size, smallest, largest, shorter, formats)
 
     @property
-    def size(self) -> tuple[int, int] | None:
-        """Height and width of what is read, if they are known."""
-        return self.options.image_size or self.stored_size
-
-    @property
     def is_raw(self) -> bool:
         """Whether pixels are stored, which a whole batch decodes at once."""
         return isinstance(self.feature, ImageFeature) and self.feature.is_raw
