@@ -42,7 +42,7 @@ def _die(*_: object) -> None:
 
 
 def test_a_worker_that_dies_is_an_error(source, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(local_engine, "_work", _die)
+    monkeypatch.setattr(local_engine, "_write_shard", _die)
     with pytest.raises(DatasetError) as found:
         tfrec_tools.convert(source, tmp_path / "out", num_workers=2, num_shards=6)
     assert str(found.value) == (

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfrec_tools.errors import RequestError, SchemaError
 from tfrec_tools.schema import (
     FEATURE_KINDS,
+    BoolFeature,
     ClassLabelFeature,
+    Float32Feature,
+    Float64Feature,
     ImageEncoding,
     ImageFeature,
     Int64Feature,
@@ -25,6 +29,7 @@ from tfrec_tools.schema import (
     SourceDefaults,
     SplitsSpec,
     TextFeature,
+    TimestampFeature,
 )
 from tfrec_tools.schema_files import dump_schema, json_schema, load_schema, parse_schema
 
@@ -45,7 +50,7 @@ splits: {ratios: {train: 0.8, test: 0.2}, stratify: label}
 FULL_SCHEMA = Schema(
     name="flowers",
     description="Flowers of the meadow",
-    source=SourceDefaults(exclude=("drafts/**",)),
+    source=SourceDefaults(kind="images", exclude=("drafts/**",)),
     features={
         "image": ImageFeature(
             resize=Resize(shorter_side=256), encode=ImageEncoding(format="jpeg", quality=90)
@@ -61,6 +66,50 @@ FULL_SCHEMA = Schema(
         "note": TextFeature(from_="comment"),
     },
     splits=SplitsSpec(ratios={"train": 0.8, "test": 0.2}, stratify="label"),
+)
+
+TABLE = """\
+source:
+  kind: csv
+  delimiter: ";"
+  decimal: ","
+  header: false
+  column_names: [a, b]
+  null_values: [NA, "-"]
+  skip_rows: 1
+features:
+  age:    {kind: int64, missing: 0, min: 0, max: 150}
+  pixels: {kind: float32, columns: ["p*"], shape: [28, 28]}
+  exact:  {kind: float64, missing: empty}
+  tags:   {kind: class_label, many: true, separator: "|", missing: empty}
+  flag:   {kind: bool, missing: false}
+  taken:  {kind: timestamp, format: "%Y-%m-%d", unit: ms}
+  size:   {kind: text, vocabulary: [S, M], missing: M}
+  image:  {kind: image, from: file, root: images}
+splits: {ratios: {train: 0.8, test: 0.2}, method: order}
+"""
+
+TABLE_SCHEMA = Schema(
+    source=SourceDefaults(
+        kind="csv",
+        delimiter=";",
+        decimal=",",
+        header=False,
+        column_names=("a", "b"),
+        null_values=("NA", "-"),
+        skip_rows=1,
+    ),
+    features={
+        "age": Int64Feature(missing=0, min=0, max=150),
+        "pixels": Float32Feature(columns=("p*",), shape=(28, 28)),
+        "exact": Float64Feature(missing="empty"),
+        "tags": ClassLabelFeature(many=True, separator="|", missing="empty"),
+        "flag": BoolFeature(missing=False),
+        "taken": TimestampFeature(format="%Y-%m-%d", unit="ms"),
+        "size": TextFeature(vocabulary=("S", "M"), missing="M"),
+        "image": ImageFeature(from_="file", root="images"),
+    },
+    splits=SplitsSpec(ratios={"train": 0.8, "test": 0.2}, method="order"),
 )
 
 
@@ -84,8 +133,22 @@ class TestLoadSchema:
     def test_reads_all_options(self, tmp_path: Path) -> None:
         assert load_schema(write(tmp_path, FULL)) == FULL_SCHEMA
 
+    def test_reads_all_options_of_tables(self, tmp_path: Path) -> None:
+        assert load_schema(write(tmp_path, TABLE)) == TABLE_SCHEMA
+
+    def test_names_that_yaml_takes_for_booleans_need_quotes(self, tmp_path: Path) -> None:
+        text = "features: {x: {kind: class_label, names: [yes, no]}}"
+        with pytest.raises(SchemaError) as caught:
+            load_schema(write(tmp_path, text))
+        hint = "YAML takes yes, no, on, off, true and false as true or false: write them in quotes"
+        assert [str(problem) for problem in caught.value.problems] == [
+            f"features.x.names.0: must be text (got True); {hint}",
+            f"features.x.names.1: must be text (got False); {hint}",
+        ]
+
     def test_reads_what_dump_writes(self, tmp_path: Path) -> None:
         assert load_schema(write(tmp_path, dump_schema(FULL_SCHEMA))) == FULL_SCHEMA
+        assert load_schema(write(tmp_path, dump_schema(TABLE_SCHEMA))) == TABLE_SCHEMA
         plain = Schema(features={"image": ImageFeature()})
         assert load_schema(write(tmp_path, dump_schema(plain))) == plain
 
@@ -162,7 +225,7 @@ class TestParseSchema:
         data = {
             "nme": "flowers",
             "description": 7,
-            "source": {"kind": "csv", "lables": True},
+            "source": {"kind": "excel", "lables": True},
             "features": {
                 "image": {"kind": "image", "channels": 4, "encode": {"qualty": 3}},
                 "label": {"kind": "class_label", "names": "cat,dog"},
@@ -178,7 +241,7 @@ class TestParseSchema:
         assert problems_of(data) == [
             "nme: is no option here; did you mean 'name'?",
             "description: must be text (got 7)",
-            "source.kind: must be 'images' (got 'csv')",
+            "source.kind: must be 'images', 'csv' or 'table' (got 'excel')",
             "source.lables: is no option here; did you mean 'labels'?",
             "splits: ratios must sum to 1 (they sum to 0.8)",
             "features.image.channels: must be 1 or 3 (got 4)",
@@ -232,7 +295,7 @@ class TestParseSchema:
                 "features.x.from_: is no option here; did you mean 'from'?",
             ),
             ({"kind": "int64", 3: "y"}, "features.x.3: is no option here; known are kind, from, "
-             "target"),
+             "target, columns, shape, many, separator, missing, min, max"),
             ({"kind": "image", "channels": "3"}, "features.x.channels: must be 1 or 3 (got '3')"),
             (
                 {"kind": "image", "max_pixels": True},
@@ -289,6 +352,117 @@ class TestParseSchema:
         assert problems_of({"features": {"x": options}}) == [problem]
 
     @pytest.mark.parametrize(
+        ("options", "problem"),
+        [
+            (
+                {"kind": "int64", "missing": "0"},
+                "features.x.missing: must be a whole number (got '0')",
+            ),
+            (
+                {"kind": "int64", "missing": "x"},
+                "features.x.missing: must be a whole number, 'error' or 'empty' (got 'x')",
+            ),
+            (
+                {"kind": "int64", "missing": True},
+                "features.x.missing: must be a whole number (got True)",
+            ),
+            (
+                {"kind": "int64", "missing": 0.0},
+                "features.x.missing: must be a whole number (got 0.0)",
+            ),
+            (
+                {"kind": "float32", "missing": "0.5"},
+                "features.x.missing: must be a number (got '0.5')",
+            ),
+            (
+                {"kind": "float32", "missing": float("nan")},
+                "features.x: missing must be finite (got nan)",
+            ),
+            ({"kind": "float32", "min": "0"}, "features.x.min: must be a number (got '0')"),
+            (
+                {"kind": "bool", "missing": "yes"},
+                "features.x.missing: must be true or false (got 'yes')",
+            ),
+            (
+                {"kind": "bool", "missing": 1},
+                "features.x.missing: must be true or false (got 1)",
+            ),
+            ({"kind": "text", "missing": 0}, "features.x.missing: must be text (got 0)"),
+            (
+                {"kind": "bytes", "missing": "x"},
+                "features.x.missing: must be 'error' or 'empty' (got 'x')",
+            ),
+            (
+                {"kind": "timestamp", "unit": "m"},
+                "features.x.unit: must be 's', 'ms', 'us' or 'ns' (got 'm')",
+            ),
+            (
+                {"kind": "timestamp", "format": "%H"},
+                "features.x: format must have one year, %Y or %y",
+            ),
+            (
+                {"kind": "class_label", "names": [True, "a"]},
+                "features.x.names.0: must be text (got True); YAML takes yes, no, on, off, true "
+                "and false as true or false: write them in quotes",
+            ),
+            (
+                {"kind": "float32", "shape": 28},
+                "features.x.shape: must be a list (got 28)",
+            ),
+            (
+                {"kind": "float32", "shape": ["28"]},
+                "features.x.shape.0: must be a whole number (got '28')",
+            ),
+            (
+                {"kind": "float32", "columns": "p*"},
+                "features.x.columns: must be a list (got 'p*')",
+            ),
+            (
+                {"kind": "float32", "columns": ["p*"], "many": True},
+                "features.x: `columns` and `many` exclude each other",
+            ),
+            (
+                {"kind": "float64", "store": "float16"},
+                "features.x.store: must be 'bytes' or 'float32' (got 'float16')",
+            ),
+        ],
+        ids=range(19),
+    )
+    def test_says_what_is_wrong_with_a_feature_of_a_table(
+        self, options: dict[str, Any], problem: str
+    ) -> None:
+        assert problems_of(with_feature(**options)) == [problem]
+
+    @pytest.mark.parametrize(
+        ("source", "problem"),
+        [
+            ({"delimiter": "||"}, "source: delimiter must be one ASCII character (got '||')"),
+            ({"delimiter": 1}, "source.delimiter: must be text (got 1)"),
+            ({"decimal": ";"}, "source.decimal: must be '.' or ',' (got ';')"),
+            ({"header": "yes"}, "source.header: must be true or false (got 'yes')"),
+            ({"skip_rows": "1"}, "source.skip_rows: must be a whole number (got '1')"),
+            ({"null_values": "NA"}, "source.null_values: must be a list (got 'NA')"),
+            (
+                {"null_values": [False]},
+                "source.null_values.0: must be text (got False); YAML takes yes, no, on, off, "
+                "true and false as true or false: write them in quotes",
+            ),
+            (
+                {"kind": "excel"},
+                "source.kind: must be 'images', 'csv' or 'table' (got 'excel')",
+            ),
+            ({"delimeter": ";"}, "source.delimeter: is no option here; did you mean 'delimiter'?"),
+        ],
+        ids=range(9),
+    )
+    def test_says_what_is_wrong_with_the_source(self, source: dict[str, Any], problem: str) -> None:
+        assert problems_of(with_feature(kind="text") | {"source": source}) == [problem]
+
+    def test_takes_whole_numbers_where_floats_stand(self) -> None:
+        schema = parse_schema(with_feature(kind="float32", missing=0, min=-1))
+        assert schema.features["x"] == Float32Feature(missing=0.0, min=-1.0)
+
+    @pytest.mark.parametrize(
         ("splits", "problem"),
         [
             ({}, "splits: must have either ratios or files"),
@@ -297,6 +471,10 @@ class TestParseSchema:
             ({"ratios": {"a": [1]}}, "splits.ratios.a: must be a number (got [1])"),
             ({"ratios": {"a": "x"}}, "splits: a ratio must be a number such as 0.8 (got 'x')"),
             ({"ratios": {1: 0.5, "b": 0.5}}, "splits.ratios.1: must be text (got 1)"),
+            (
+                {"ratios": {"a": 1}, "method": "random"},
+                "splits.method: must be 'hash' or 'order' (got 'random')",
+            ),
             ({"files": {"a": 3}}, "splits.files.a: must be a list (got 3)"),
             ({"files": {"a": [3]}}, "splits.files.a.0: must be text (got 3)"),
             (
@@ -304,7 +482,7 @@ class TestParseSchema:
                 "splits.stratfy: is no option here; did you mean 'stratify'?",
             ),
         ],
-        ids=range(9),
+        ids=range(10),
     )
     def test_says_what_is_wrong_with_splits(self, splits: Any, problem: str) -> None:
         assert problems_of(with_feature(kind="text") | {"splits": splits}) == [problem]
@@ -343,7 +521,9 @@ WORDS = [
     "class_label", "text", "int64", "images", "from", "from_", "target", "names", "channels",
     "resize", "encode", "format", "quality", "jpeg", "png", "raw", "shorter_side", "height",
     "width", "ratios", "by", "stratify", "files", "train", "{stem}.png", "exif", "alpha", "depth",
-    "max_pixels", "labels", "exclude", "dtype",
+    "max_pixels", "labels", "exclude", "dtype", "columns", "shape", "many", "separator", "missing",
+    "min", "max", "error", "empty", "unit", "format", "%Y", "store", "float32", "method", "order",
+    "delimiter", "decimal", ",", "null_values", "vocabulary", "root", "csv",
 ]  # fmt: skip
 SCALARS = st.one_of(
     st.none(),
@@ -471,6 +651,8 @@ class TestJsonSchema:
     def test_accepts_what_we_accept(self) -> None:
         parse_schema(GOOD)
         assert fits(GOOD, json_schema(), json_schema())
+        table = yaml.safe_load(TABLE)
+        assert fits(table, json_schema(), json_schema())
         ratios = GOOD | {"splits": {"ratios": {"train": 0.5, "test": "1/2"}, "by": "x"}}
         parse_schema(ratios)
         assert fits(ratios, json_schema(), json_schema())
@@ -480,7 +662,7 @@ class TestJsonSchema:
         [
             (["nme"], "x"),
             (["name"], 3),
-            (["source", "kind"], "csv"),
+            (["source", "kind"], "excel"),
             (["features", "image", "kind"], "imge"),
             (["features", "image", "channels"], 4),
             (["features", "image", "size"], 4),

@@ -1,35 +1,55 @@
-"""From what people write, on the command line or in Python, to a request; and `convert`.
-
-Values come as people write them: ``"train=0.8,test=0.2"``, a schema's file name or mapping.
-"""
+"""`convert` and `infer_schema`: from arguments to a dataset, or to a schema."""
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.manifest import Manifest
-from tfrec_tools.request import Check, IfExists, OnError, Order, Request, SourceSpec
-from tfrec_tools.schema import Schema, SplitsSpec
+from tfrec_tools.request import CsvOptions
+from tfrec_tools.request_parsing import Globs, Ratios, make_request
+from tfrec_tools.schema import Schema, SourceDefaults
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tfrec_tools.local_engine import OnProgress
 
-Choice = TypeVar("Choice", Order, Check, OnError)
-Ratios = Mapping[str, float | str] | str
-Globs = Mapping[str, str | Sequence[str]]
+
+class DataFrame(Protocol):
+    """A pandas DataFrame, which is not imported for its name only."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of the columns."""
+        ...
+
+
+Source: TypeAlias = Union[
+    str,
+    "os.PathLike[str]",
+    DataFrame,
+    "pa.Table",
+    Mapping[str, Any],
+    Callable[[], Iterable[Mapping[str, Any]]],
+]
+"""A path, or data in memory."""
 
 
 def convert(
-    source: str | os.PathLike[str],
+    source: Source,
     output: str | os.PathLike[str],
     *,
+    kind: Literal["images", "csv", "table"] | None = None,
     schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None = None,
     splits: Ratios | None = None,
     split_files: Globs | None = None,
     split_by: str | None = None,
+    split_method: Literal["hash", "order"] = "hash",
     stratify: str | None = None,
     splits_from: str | None = None,
     num_shards: int | Mapping[str, int] | None = None,
@@ -38,27 +58,38 @@ def convert(
     check: Literal["decode", "header"] = "decode",
     labels: bool | None = None,
     exclude: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    target: str | None = None,
+    csv: CsvOptions | Mapping[str, Any] | None = None,
     compression: Literal["gzip"] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     max_errors: int | None = None,
     fail_fast: bool = False,
     overwrite: bool = False,
     name: str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
     num_workers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Manifest:
-    """Convert a folder of images to a dataset of TFRecord shards on this machine.
+    """Convert images or tables to a dataset of TFRecord shards on this machine.
 
     The bytes written depend on the input and the request alone, not on ``num_workers``.
 
     Args:
-        source: folder of images: ``class/…/image`` or ``split/class/…/image``; a local path
-            or an fsspec URL.
+        source: folder of images (``class/…/image`` or ``split/class/…/image``); a CSV, Parquet
+            or JSON lines file, a folder or a pattern (``data/*.csv``) of such; each a local
+            path or an fsspec URL. Or data in memory: a pandas DataFrame, a dict of NumPy
+            arrays (``[records, …]``), an Arrow table, or a function that returns an iterator
+            over records as dicts, called twice.
         output: folder for the dataset, new or empty.
-        schema: YAML file, mapping or `Schema`; by default image, label and filename.
+        kind: of the source; by default told from its files.
+        schema: YAML file, mapping or `Schema`; by default image, label and filename of
+            images, and a feature per column of tables.
         splits: share per split, such as ``{"train": 0.8, "test": 0.2}``.
         split_files: glob patterns of paths per split, such as ``{"test": "fold1/**"}``.
         split_by: records with an equal value of this column share a split.
+        split_method: ``"order"`` cuts a table in its own order, the first records to the
+            first split; ``"hash"`` divides at random.
         stratify: name of the class label whose classes are all divided in the same ratios.
         splits_from: folder of a dataset, to divide these records as that one was divided.
         num_shards: for every split, or per split; by default about one per 128 MiB.
@@ -67,12 +98,17 @@ def convert(
         check: ``"decode"`` every image once, or trust its ``"header"``.
         labels: False if folders are no classes.
         exclude: glob patterns of paths to leave out.
+        columns: of a table without a schema: which become features; by default all.
+        target: of a table without a schema: the column that a model is to predict.
+        csv: how CSV files are written, such as ``{"delimiter": ";", "header": False}``; found
+            out where it is not said. See `CsvOptions`.
         compression: ``"gzip"``, which only TensorFlow reads, and only from front to back.
         on_error: ``"fail"``, or ``"skip"`` bad inputs and list them in ``report.jsonl``.
         max_errors: how many may be skipped.
         fail_fast: stop at the first fault instead of listing up to 20.
         overwrite: replace the dataset in ``output``.
-        name: the dataset's name; by default the source folder's.
+        name: the dataset's name; by default the source's.
+        spill_dir: folder for temporary files of tables; by default inside ``output``.
         num_workers: processes; by default one per core.
         on_progress: called with a `Progress` now and then.
 
@@ -89,174 +125,109 @@ def convert(
     """
     from tfrec_tools import local_engine  # here: the package itself must stay quick to import
 
-    request = make_request(
-        os.fspath(source),
-        os.fspath(output),
-        schema=schema,
-        splits=splits,
-        split_files=split_files,
-        split_by=split_by,
-        stratify=stratify,
-        splits_from=splits_from,
-        num_shards=num_shards,
-        seed=seed,
-        order=order,
-        check=check,
-        labels=labels,
-        exclude=exclude,
-        compression=compression,
-        on_error=on_error,
-        max_errors=max_errors,
-        fail_fast=fail_fast,
-        overwrite=overwrite,
-        name=name,
-    )
     if num_workers is not None and num_workers < 1:
         raise RequestError(f"the number of workers must be at least 1 (got {num_workers})")
-    return local_engine.convert(request, num_workers=num_workers, on_progress=on_progress)
-
-
-def make_request(
-    source: str,
-    output: str,
-    *,
-    schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None,
-    splits: Ratios | None,
-    split_files: Globs | None,
-    split_by: str | None,
-    stratify: str | None,
-    splits_from: str | None,
-    num_shards: int | Mapping[str, int] | str | None,
-    seed: int,
-    order: str,
-    check: str,
-    labels: bool | None,
-    exclude: Sequence[str],
-    compression: str | None,
-    on_error: str,
-    max_errors: int | None,
-    fail_fast: bool,
-    overwrite: bool,
-    name: str | None,
-) -> Request:
-    """Return the request that these values mean; see `convert`. Raises RequestError or SchemaError."""
-    loaded = _schema(schema)
-    defaults = loaded.source if loaded is not None else None
-    if labels is None and defaults is not None and not defaults.labels:
-        labels = False
-    if compression not in (None, "gzip"):
-        raise RequestError(f"compression must be gzip, or none at all (got {compression!r})")
-    asked = _splits(splits, split_files, split_by, stratify)
-    if asked is None and splits_from is None and loaded is not None:
-        asked = loaded.splits
-    return Request(
-        source=SourceSpec(
-            root=source,
+    with _source_path(source, spill_dir) as (path, found_kind):
+        request = make_request(
+            path,
+            os.fspath(output),
+            kind=kind or found_kind,
+            schema=schema,
+            splits=splits,
+            split_files=split_files,
+            split_by=split_by,
+            split_method=split_method,
+            stratify=stratify,
+            splits_from=splits_from,
+            num_shards=num_shards,
+            seed=seed,
+            order=order,
+            check=check,
             labels=labels,
-            exclude=(*(defaults.exclude if defaults is not None else ()), *exclude),
-        ),
-        output=output,
-        schema=loaded,
-        splits=asked,
-        splits_from=_splits_from(splits_from),
-        num_shards=_num_shards(num_shards),
-        seed=seed,
-        order=_choice(Order, order, "order"),
-        check=_choice(Check, check, "check"),
-        compression="gzip" if compression else None,
-        on_error=_choice(OnError, on_error, "on_error"),
-        max_errors=max_errors,
-        fail_fast=fail_fast,
-        if_exists=IfExists.OVERWRITE if overwrite else IfExists.FAIL,
-        name=name,
+            exclude=exclude,
+            columns=columns,
+            target=target,
+            csv=csv,
+            compression=compression,
+            on_error=on_error,
+            max_errors=max_errors,
+            fail_fast=fail_fast,
+            overwrite=overwrite,
+            name=name,
+            spill_dir=None if spill_dir is None else os.fspath(spill_dir),
+        )
+        return local_engine.convert(request, num_workers=num_workers, on_progress=on_progress)
+
+
+def infer_schema(
+    source: str | os.PathLike[str],
+    *,
+    kind: Literal["images", "csv", "table"] | None = None,
+    exclude: Sequence[str] = (),
+    columns: Sequence[str] | str | None = None,
+    target: str | None = None,
+    csv: CsvOptions | Mapping[str, Any] | None = None,
+) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema that `convert` takes for a source without one, and notes for people.
+
+    The whole input is looked at; class names are in it, and how CSV files are written.
+    Arguments and errors are those of `convert`.
+    """
+    from tfrec_tools import local_engine
+
+    request = make_request(
+        os.fspath(source),
+        os.curdir,
+        kind=kind,
+        schema=None,
+        splits=None,
+        split_files=None,
+        split_by=None,
+        split_method="hash",
+        stratify=None,
+        splits_from=None,
+        num_shards=None,
+        seed=0,
+        order="shuffled",
+        check="decode",
+        labels=None,
+        exclude=exclude,
+        columns=columns,
+        target=target,
+        csv=csv,
+        compression=None,
+        on_error="fail",
+        max_errors=None,
+        fail_fast=False,
+        overwrite=False,
+        name=None,
+        spill_dir=None,
     )
+    if request.source.kind == "images":
+        plan = local_engine.plan_conversion(request).plan
+        return dataclasses.replace(plan.schema, source=SourceDefaults(kind="images")), ()
+    _, plan = local_engine.plan_table(request, num_workers=local_engine.available_cpus())
+    assert plan.table is not None
+    table, options = plan.table.source, request.source.csv
+    written: dict[str, Any] = {}
+    if table.dialect is not None and table.format == "csv":
+        written = {name: getattr(options, name) for name in CsvOptions.__dataclass_fields__}
+        written |= {"delimiter": table.dialect.delimiter, "header": table.has_header}
+        if not table.has_header:
+            written["column_names"] = table.columns
+    defaults = SourceDefaults(kind=request.source.kind, exclude=request.source.exclude, **written)
+    return dataclasses.replace(plan.schema, source=defaults), plan.layout.notes
 
 
-def _schema(schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None) -> Schema | None:
-    if schema is None or isinstance(schema, Schema):
-        return schema
-    from tfrec_tools import schema_files  # pydantic and YAML: 0.2 s that few conversions need
+@contextlib.contextmanager
+def _source_path(
+    source: Source, spill_dir: str | os.PathLike[str] | None
+) -> Iterator[tuple[str, Literal["table"] | None]]:
+    """Yield the path of the source; data in memory are written to a temporary file first."""
+    if isinstance(source, (str, os.PathLike)):
+        yield os.fspath(source), None
+        return
+    from tfrec_tools.sources import memory
 
-    if isinstance(schema, Mapping):
-        return schema_files.parse_schema(schema)
-    return schema_files.load_schema(os.fspath(schema))
-
-
-def _choice(kinds: type[Choice], value: str, what: str) -> Choice:
-    try:
-        return kinds(value)
-    except ValueError:
-        known = " or ".join(repr(kind.value) for kind in kinds)
-        raise RequestError(f"{what} must be {known} (got {value!r})") from None
-
-
-def _splits(
-    ratios: Ratios | None, files: Globs | None, by: str | None, stratify: str | None
-) -> SplitsSpec | None:
-    if ratios is None and not files:
-        if by or stratify:
-            flag = "--split-by" if by else "--stratify"
-            raise RequestError(f"{flag} goes with ratios, such as --splits train=0.8,test=0.2")
-        return None
-    if ratios is not None and files:
-        raise RequestError("splits are made either by ratios (--splits) or by patterns (--split)")
-    if isinstance(ratios, str):
-        ratios = named_values(ratios, "--splits", "train=0.8,test=0.2")
-    globs = {n: (g,) if isinstance(g, str) else tuple(g) for n, g in (files or {}).items()}
-    try:
-        return SplitsSpec(ratios=ratios, files=globs or None, by=by, stratify=stratify)
-    except ValueError as error:
-        raise RequestError(f"splits: {error}") from None
-
-
-def named_values(text: str, flag: str, example: str) -> dict[str, str]:
-    """Return ``a=1,b=2`` as a mapping. Raises RequestError naming the flag."""
-    values: dict[str, str] = {}
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        name = name.strip()
-        if not equals or not name or not value.strip() or name in values:
-            raise RequestError(f"{flag} must look like {example} (got {text!r})")
-        values[name] = value.strip()
-    return values
-
-
-def named_globs(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """Return ``NAME=GLOB`` pairs as globs per name. Raises RequestError."""
-    globs: dict[str, list[str]] = {}
-    for pair in pairs:
-        name, equals, glob = pair.partition("=")
-        if not equals or not name or not glob:
-            raise RequestError(f"--split must look like test='fold1/**' (got {pair!r})")
-        globs.setdefault(name, []).append(glob)
-    return globs
-
-
-def _num_shards(value: int | Mapping[str, int] | str | None) -> int | Mapping[str, int] | None:
-    if not isinstance(value, str):
-        return value
-    try:
-        if "=" not in value:
-            return int(value)
-        named = named_values(value, "--num-shards", "8, or train=16,test=2")
-        return {name: int(number) for name, number in named.items()}
-    except ValueError as error:
-        if isinstance(error, RequestError):
-            raise
-        raise RequestError(
-            f"--num-shards must look like 8, or train=16,test=2 (got {value!r})"
-        ) from None
-
-
-def _splits_from(path: str | None) -> Mapping[str, object] | None:
-    if path is None:
-        return None
-    from tfrec_tools.manifest_files import load_manifest
-    from tfrec_tools.schema import ClassLabelFeature
-
-    manifest = load_manifest(path.removesuffix("/manifest.json"))
-    labels = manifest.schema.features_of(ClassLabelFeature)
-    return {
-        "splits_rule": manifest.splits_rule,
-        "class_names": {name: list(feature.names or ()) for name, feature in labels.items()},
-    }
+    with memory.written(source, None if spill_dir is None else os.fspath(spill_dir)) as path:
+        yield path, "table"

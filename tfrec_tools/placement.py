@@ -128,6 +128,22 @@ def split_hashes(values: Iterable[bytes], *, seed: int) -> Uint64s:
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
+def split_hashes_in_file(key: bytes, positions: NDArray[np.int64], *, seed: int) -> Uint64s:
+    """Return the split hashes of records at ``positions`` (int64 [n]) of the one file ``key``."""
+    digest = split_hashes([key], seed=seed)
+    return mix64(digest[0] + positions.astype(np.uint64) * _GOLDEN_GAMMA)
+
+
+def order_cuts(ratios: Sequence[Fraction], num_records: int) -> tuple[int, ...]:
+    """Return before which positions each split ends that is cut by order."""
+    cumulative = Fraction(0)
+    cuts = []
+    for ratio in ratios:
+        cumulative += ratio
+        cuts.append(int(cumulative * num_records))
+    return tuple(cuts)
+
+
 def ratio_thresholds(ratios: Sequence[Fraction]) -> tuple[int, ...]:
     """Return ``floor(cumulative ratio * 2**64)`` for all splits but the last."""
     cumulative = Fraction(0)

@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -35,6 +35,7 @@ from tfrec_tools.schema import (
 from tfrec_tools.shard_names import ShardId, shard_name
 from tfrec_tools.splitting import SplitRule, resolve_splits, split_of_group
 from tfrec_tools.survey import Survey
+from tfrec_tools.tables import Table
 
 TARGET_SHARD_BYTES = 128 << 20  # 128 MiB: a minute's work for one worker, 400 files for 50 GB
 PARALLEL_SHARD_BYTES = 4 << 20  # 4 MiB: small data still gets shards enough …
@@ -50,6 +51,21 @@ DEFAULT_SCHEMA = Schema(
         "filename": TextFeature(),
     }
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePlan:
+    """What a plan holds for a table besides.
+
+    ``inputs``: the columns that each feature is made of. ``num_records`` of each split that
+    names or order decide, else of all. ``num_ranges``: into how many ranges of ranks each
+    shard of a split is cut, so that one range fits in memory.
+    """
+
+    source: Table
+    inputs: Mapping[str, tuple[str, ...]]
+    num_ranges: tuple[int, ...]
+    cuts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +88,7 @@ class Plan:
     num_files: int = 0
     num_bytes: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
+    table: TablePlan | None = None
 
     @property
     def name(self) -> str:
@@ -111,6 +128,8 @@ class Plan:
             "compression": request.compression,
             "codecs": dict(self.codecs),
         }
+        if self.table is not None:
+            content["table"] = self.table.source.to_dict()
         text = json.dumps(content, sort_keys=True, ensure_ascii=True)
         return hashlib.blake2b(text.encode(), digest_size=16, person=b"tfrec.plan").hexdigest()
 
@@ -339,7 +358,14 @@ def _split_bytes(schema: Schema, layout: Layout, splits: SplitRule, survey: Surv
 def _num_shards(
     request: Request, schema: Schema, layout: Layout, splits: SplitRule, survey: Survey
 ) -> tuple[int, ...]:
-    defaults = [default_num_shards(b) for b in _split_bytes(schema, layout, splits, survey)]
+    return asked_num_shards(request, splits, _split_bytes(schema, layout, splits, survey))
+
+
+def asked_num_shards(
+    request: Request, splits: SplitRule, split_bytes: Sequence[int]
+) -> tuple[int, ...]:
+    """Return how many shards each split gets: as many as were asked for, or by its bytes."""
+    defaults = [default_num_shards(num_bytes) for num_bytes in split_bytes]
     asked = request.num_shards
     if asked is None:
         return tuple(defaults)

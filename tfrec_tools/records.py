@@ -59,14 +59,42 @@ class Action(enum.Enum):
     KEPT = "kept"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class ReportEntry:
-    """One line of ``report.jsonl``. ``unreadable``: the file, not its content, is at fault."""
+    """One line of ``report.jsonl``. ``unreadable``: the file, not its content, is at fault.
+
+    ``row`` (from 1) and ``column`` say where in the file, where that has rows.
+    """
 
     path: str
     action: str
     reason: str
     unreadable: bool = False
+    row: int = 0
+    column: str = ""
+
+    def __lt__(self, other: ReportEntry) -> bool:
+        """Order by place: path, then row."""
+        return self._place < other._place
+
+    @property
+    def _place(self) -> tuple[str, int, str, str, str, bool]:
+        return self.path, self.row, self.column, self.action, self.reason, self.unreadable
+
+    @property
+    def where(self) -> str:
+        """The place as text: ``data.csv: row 7, column 'age'``."""
+        row = f": row {self.row:,}" if self.row else ""
+        return f"{self.path}{row}" + (f", column {self.column!r}" if self.column else "")
+
+    def to_dict(self) -> dict[str, str | int]:
+        """Return the line as plain values."""
+        place: dict[str, str | int] = {"path": self.path}
+        if self.row:
+            place["row"] = self.row
+        if self.column:
+            place["column"] = self.column
+        return place | {"action": self.action, "reason": self.reason}
 
     @property
     def is_fault(self) -> bool:
@@ -129,7 +157,7 @@ def faults_error(
     ``complete`` says that the whole input was looked at; ``fail_fast`` lists only one.
     """
     ordered = sorted(faults)
-    lines = [f"{fault.path}: {fault.reason}" for fault in ordered]
+    lines = [f"{fault.where}: {fault.reason}" for fault in ordered]
     if fail_fast or (complete and len(lines) == 1):
         message = lines[0] + "; mend or remove it, or use --on-error skip"
     else:

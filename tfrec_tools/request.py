@@ -43,16 +43,38 @@ class IfExists(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CsvOptions:
+    """How CSV files are written; None for what is to be found out, or is as usual."""
+
+    delimiter: str | None = None
+    quote: str | None = None
+    escape: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    column_names: tuple[str, ...] | None = None
+    encoding: str | None = None
+    comment: str | None = None
+    skip_rows: int | None = None
+    null_values: tuple[str, ...] | None = None
+    trim: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
     """Where the input lies and how it is to be understood.
 
     ``labels``: None means labels if the schema has any. ``exclude``: glob patterns of paths.
+    ``columns``, ``target``: of tables without a schema, which columns become features, and
+    which of them a model is to predict.
     """
 
     root: str
-    kind: Literal["images"] = "images"
+    kind: Literal["images", "csv", "table"] = "images"
     labels: bool | None = None
     exclude: tuple[str, ...] = ()
+    csv: CsvOptions = CsvOptions()
+    columns: tuple[str, ...] | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +99,7 @@ class Request:
     max_errors: int | None = None
     fail_fast: bool = False
     if_exists: IfExists = IfExists.FAIL
+    spill_dir: str | None = None
     name: str | None = field(default=None)
 
     def __post_init__(self) -> None:

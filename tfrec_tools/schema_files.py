@@ -89,13 +89,28 @@ def parse_schema(data: object, *, origin: str = "schema") -> Schema:
 
 
 def dump_schema(schema: Schema) -> str:
-    """Return the schema as YAML that `load_schema` reads back."""
-    data = schema.to_dict()
+    """Return the schema as YAML that `load_schema` reads back; options with defaults left out."""
+    data: dict[str, Any] = {
+        key: value for key in ("name", "description") if (value := getattr(schema, key)) is not None
+    }
     if schema.source != SourceDefaults():
-        data["source"] = plain_values(schema.source)
+        data["source"] = _without_defaults(schema.source)
+    data["features"] = {
+        name: {"kind": feature.kind} | _without_defaults(feature)
+        for name, feature in schema.features.items()
+    }
     if schema.splits is not None:
-        data["splits"] = plain_values(schema.splits)
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+        data["splits"] = _without_defaults(schema.splits)
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+
+
+def _without_defaults(value: Any) -> dict[str, Any]:
+    given = {
+        field.name.rstrip("_")
+        for field in fields(value)
+        if getattr(value, field.name) != field.default
+    }
+    return {key: item for key, item in plain_values(value).items() if key in given}
 
 
 def json_schema() -> dict[str, Any]:
@@ -233,11 +248,16 @@ def _validated(
     try:
         valid = _adapters()[cls].validate_python(dict(value))
     except pydantic.ValidationError as error:
-        # A union gives one error per branch; the first says enough about its place.
-        found = [_problem(cls, item, where) for item in error.errors(include_url=False)]
+        # A union gives one error per branch; the first says enough about its place, but for
+        # the words that may stand there instead, such as `missing: empty`.
         by_place: dict[str, Problem] = {}
-        for problem in found:
-            by_place.setdefault(problem.where, problem)
+        for item in error.errors(include_url=False):
+            problem = _problem(cls, item, where)
+            first = by_place.setdefault(problem.where, problem)
+            if item["type"] == "literal_error" and first is not problem:
+                words = item["ctx"]["expected"]
+                what = first.what.replace(" (got", f", {words} (got", 1)
+                by_place[problem.where] = Problem(first.where, what)
         problems += by_place.values()
         return None
     guessed = list(_guessed_values(value, plain_values(valid), where))
@@ -296,7 +316,8 @@ def _problem(cls: type[Any], error: Any, where: str) -> Problem:
     parts = [
         str(part).rstrip("_")
         for part in error["loc"]
-        if part not in ("float", "str", "int", "[key]")
+        if part not in ("float", "str", "int", "bool", "[key]")
+        and not str(part).startswith("literal[")
     ]
     place = ".".join([where, *parts])
     got = f"(got {clipped(error['input'])})"
@@ -312,6 +333,12 @@ def _problem(cls: type[Any], error: Any, where: str) -> Problem:
             return _unknown_key(key, known, ".".join([where, *outer]))
         case "literal_error":
             return Problem(place, f"must be {context['expected']} {got}")
+        case "string_type" if isinstance(error["input"], bool):
+            return Problem(
+                place,
+                f"must be text {got}; YAML takes yes, no, on, off, true and false as true or "
+                "false: write them in quotes",
+            )
         case _:
             expected = _EXPECTED_OF_ERROR.get(error["type"])
             return Problem(

@@ -7,6 +7,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tfrec_tools import record_framing
 from tfrec_tools.errors import DatasetError
 from tfrec_tools.storage import OutputFile, Storage, reason_of
@@ -57,6 +61,29 @@ class ShardWriter:
         if self._pending_bytes >= WRITE_BUFFER_BYTES:
             self._flush()
 
+    def append_frames(self, frames: pa.LargeBinaryArray) -> None:
+        """Append records that are in their frames already (large_binary [n], no nulls)."""
+        self._flush()
+        offsets = np.frombuffer(frames.buffers()[1], dtype=np.int64)
+        offsets = offsets[frames.offset : frames.offset + len(frames) + 1]
+        if not len(frames):
+            return
+        lengths = np.diff(offsets)
+        if not self.gzip:
+            starts = pa.array(offsets[:-1] - offsets[0] + self.num_bytes).cast(pa.string())
+            sizes = pa.array(lengths).cast(pa.string())
+            lines = pc.binary_join_element_wise(starts, sizes, " ")
+            text = pc.binary_join_element_wise(lines, "\n", "")
+            self.index_lines.append(bytes(text.buffers()[2]))
+        self.num_records += len(frames)
+        self.payload_bytes += int(lengths.sum()) - len(frames) * record_framing.FRAME_BYTES
+        data = frames.buffers()[2]
+        for start in range(int(offsets[0]), int(offsets[-1]), WRITE_BUFFER_BYTES):
+            stop = min(start + WRITE_BUFFER_BYTES, int(offsets[-1]))
+            self._pieces = [data.slice(start, stop - start).to_pybytes()]
+            self._pending_bytes = stop - start
+            self._flush()
+
     def finish(self) -> None:
         """Write what is pending."""
         self._flush(last=True)
@@ -68,7 +95,7 @@ class ShardWriter:
 
     def _flush(self, *, last: bool = False) -> None:
         pieces = self._pieces
-        if self._pending_bytes < JOIN_BYTES * len(pieces):
+        if len(pieces) > 1 and self._pending_bytes < JOIN_BYTES * len(pieces):
             pieces = [b"".join(pieces)]
         if self._deflate is not None:
             pieces = self._deflate.compress(pieces, last=last)
@@ -93,7 +120,7 @@ class _Deflater:
         data = b"".join(pieces)
         self._crc = zlib.crc32(data, self._crc)
         self._size += len(data)
-        compressed = [] if self._started else [_GZIP_HEADER]
+        compressed: list[bytes] = [] if self._started else [_GZIP_HEADER]
         self._started = True
         compressed.append(self._zlib.compress(data))
         if last:

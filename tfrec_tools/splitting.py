@@ -28,10 +28,11 @@ class SplitRule:
 
     ``one``: all in the only split. ``folders``, ``files``: the path says it. ``hash``: the
     split hash of the key, or of the column ``by``, against ``thresholds``. ``stratified``: the
-    split hash of the key against the thresholds of the record's class.
+    split hash of the key against the thresholds of the record's class. ``order``: by the
+    record's position in the source, the shares one after the other.
     """
 
-    method: Literal["one", "folders", "files", "hash", "stratified"]
+    method: Literal["one", "folders", "files", "hash", "stratified", "order"]
     names: tuple[str, ...]
     seed: int = 0
     ratios: tuple[str, ...] = ()
@@ -45,6 +46,8 @@ class SplitRule:
         data: dict[str, Any] = {"method": self.method, "names": list(self.names)}
         if self.method in ("hash", "stratified"):
             data |= {"seed": self.seed, "ratios": list(self.ratios)}
+        if self.method == "order":
+            data |= {"ratios": list(self.ratios)}
         if self.by is not None:
             data["by"] = self.by
         if self.thresholds:
@@ -148,8 +151,15 @@ def _class_thresholds(
         bins = by_class.setdefault(group.folder(label_depth), {})
         for bin_index, number in count.bins.items():
             bins[bin_index] = bins.get(bin_index, 0) + number
+    return class_thresholds(by_class, ratios)
+
+
+def class_thresholds(
+    by_class: Mapping[bytes, Mapping[int, int]], ratios: Sequence[Fraction]
+) -> dict[str, tuple[int, ...]]:
+    """Return each class's thresholds; ``by_class``: how many split hashes fall in which bin."""
     thresholds = {}
-    for name, bins in by_class.items():
+    for name, bins in sorted(by_class.items()):
         if not bins:
             continue
         indices = np.array(sorted(bins), dtype=np.int64)
@@ -182,7 +192,13 @@ def hashed_splits(
     ``hashed``: the keys, or the values of the column ``by``; ``labels``: the class of each
     record, where the rule is stratified. Raises SourceError for a class without thresholds.
     """
-    hashes = placement.split_hashes(hashed, seed=rule.seed)
+    return splits_of_hashes(rule, placement.split_hashes(hashed, seed=rule.seed), labels)
+
+
+def splits_of_hashes(
+    rule: SplitRule, hashes: placement.Uint64s, labels: Sequence[bytes] | None
+) -> pa.Int32Array:
+    """Return what `hashed_splits` does, from the split hashes (uint64 [n])."""
     if rule.method == "hash":
         return pa.array(placement.split_indices(hashes, rule.thresholds).astype(np.int32))
     found = np.zeros(len(hashes), dtype=np.int32)

@@ -9,7 +9,7 @@ import pytest
 
 import tfrec_tools
 from tfrec_tools import stages
-from tfrec_tools.conversion import make_request
+from tfrec_tools.request_parsing import make_request
 from tfrec_tools.errors import RecordError, SourceError
 
 logging.disable(logging.WARNING)
@@ -31,9 +31,14 @@ def request(source, output, **options):
             "compression",
             "max_errors",
             "name",
+            "kind",
+            "columns",
+            "target",
+            "csv",
+            "spill_dir",
         ]
     ) | {"seed": 0, "order": "shuffled", "check": "decode", "exclude": (), "on_error": "fail"}
-    defaults |= {"fail_fast": False, "overwrite": False}
+    defaults |= {"fail_fast": False, "overwrite": False, "split_method": "hash"}
     return make_request(str(source), str(output), **(defaults | options))
 
 

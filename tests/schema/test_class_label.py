@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tfrec_tools.schema import ClassLabelFeature, StoredColumn, StoredType, class_name_problems
+from tfrec_tools.schema import (
+    ClassLabelFeature,
+    StoredColumn,
+    StoredType,
+    class_name_problems,
+    encode_cells,
+)
 
+MISSING = "must not be missing; give `missing: empty` or a class name in the schema"
+UNKNOWN = "the class must be one of cat, dog, ä (got {}); add it to `names` in the schema, or {}"
 LABEL = ClassLabelFeature(names=("cat", "dog", "ä"))
 
 
@@ -67,6 +77,7 @@ class TestClassLabelFeature:
             1: f"{known} (got 'Dog'); {hint}",
             2: rf"{known} (got '\\xff'); {hint}",
         }
+        assert encoded.unknown == {"Dog": 1, r"\xff": 1}
 
     def test_a_long_list_of_names_is_clipped(self) -> None:
         label = ClassLabelFeature(names=tuple(f"class {i:03d}" for i in range(1000)))
@@ -78,3 +89,90 @@ class TestClassLabelFeature:
 
     def test_stores_one_integer(self) -> None:
         assert LABEL.stored("label") == (StoredColumn("label", StoredType.INT64),)
+        assert ClassLabelFeature(many=True).stored("label") == (
+            StoredColumn("label", StoredType.INT64, is_list=True),
+        )
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"separator": "|"}, "`separator` goes with `many: true`"),
+            (
+                {"names": ("a",), "missing": "b"},
+                "missing must be error, empty or one of the class names (got 'b')",
+            ),
+            (
+                {"many": True, "missing": "b"},
+                "with `many: true`, `missing` must be error or empty",
+            ),
+        ],
+    )
+    def test_refuses_contradictions(self, options: dict[str, Any], sentence: str) -> None:
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+            ClassLabelFeature(**options)
+
+    def test_takes_text_and_whole_numbers(self) -> None:
+        for type_ in (pa.string(), pa.binary(), pa.int8(), pa.null()):
+            assert LABEL.accepts(type_) is None
+        assert LABEL.accepts(pa.dictionary(pa.int32(), pa.string())) is None
+        assert LABEL.accepts(pa.float32()) == "holds float, which kind class_label does not take"
+        assert ClassLabelFeature(many=True).accepts(pa.list_(pa.string())) is None
+        assert ClassLabelFeature(many=True).needs_separator
+
+
+class TestCells:
+    def test_are_names_without_the_blanks_at_their_ends(self) -> None:
+        encoded = encode_cells(LABEL, pa.array(["dog", " cat\t", "ä"]))
+        assert encoded.values.to_pylist() == [1, 0, 2]
+        assert encoded.faults == {}
+        assert encoded.unknown == {}
+
+    def test_that_are_unknown_are_counted(self) -> None:
+        encoded = encode_cells(LABEL, pa.array([" x", "cat", "y", "x ", ""]))
+        assert encoded.faults == {
+            0: UNKNOWN.format("'x'", "mend the cell"),
+            2: UNKNOWN.format("'y'", "mend the cell"),
+            3: UNKNOWN.format("'x'", "mend the cell"),
+            4: UNKNOWN.format("''", "mend the cell"),
+        }
+        assert encoded.unknown == {"x": 2, "y": 1, "": 1}
+
+    @pytest.mark.parametrize(
+        ("missing", "value", "faults"),
+        [
+            (None, None, {0: MISSING}),
+            ("error", None, {0: "must not be missing"}),
+            ("empty", None, {}),
+            ("dog", 1, {}),
+        ],
+    )
+    def test_that_are_missing(
+        self, missing: str | None, value: int | None, faults: dict[int, str]
+    ) -> None:
+        label = ClassLabelFeature(names=("cat", "dog"), missing=missing)
+        encoded = encode_cells(label, pa.array([None, "cat"]))
+        assert encoded.values.to_pylist() == [value, 0]
+        assert encoded.faults == faults
+        assert encoded.unknown == {}
+
+    def test_may_be_whole_numbers_or_coded(self) -> None:
+        digits = ClassLabelFeature(names=("0", "7"))
+        assert encode_cells(digits, pa.array([7, 0], pa.uint8())).values.to_pylist() == [1, 0]
+        coded = pa.array(["dog", "cat", "dog"]).dictionary_encode()
+        assert encode_cells(LABEL, coded).values.to_pylist() == [1, 0, 1]
+
+    def test_may_hold_many(self) -> None:
+        label = ClassLabelFeature(names=("cat", "dog", "ä"), many=True, separator="|")
+        encoded = encode_cells(label, pa.array(["dog|cat", " ä | cat ", "", None, "x|y|dog", "|x"]))
+        assert encoded.values.to_pylist()[:4] == [[1, 0], [2, 0], [], None]
+        assert encoded.faults == {
+            4: UNKNOWN.format("'x'", "mend the cell"),
+            5: UNKNOWN.format("''", "mend the cell"),
+        }
+        assert encoded.unknown == {"x": 2, "y": 1, "": 1}
+        lists = pa.array([["dog", "cat"], [], None, ["cat", None]])
+        encoded = encode_cells(label, lists)
+        assert encoded.values.to_pylist()[:3] == [[1, 0], [], None]
+        assert encoded.faults == {3: "must not be missing"}
+        strict = ClassLabelFeature(names=("cat",), many=True, separator="|", missing="error")
+        assert encode_cells(strict, pa.array(["cat", None])).faults == {1: "must not be missing"}

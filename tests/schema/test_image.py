@@ -127,3 +127,7 @@ class TestImageFeature:
     def test_refuses_a_limit_below_one_pixel(self) -> None:
         with pytest.raises(ValueError, match=r"^max_pixels must be at least 1 \(got 0\)$"):
             ImageFeature(max_pixels=0)
+
+    def test_may_be_found_below_a_folder_of_the_source(self) -> None:
+        assert ImageFeature(from_="file", root="images").root == "images"
+        assert ImageFeature().root is None

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from tfrec_tools.schema import (
     ClassLabelFeature,
     Feature,
     Float32Feature,
+    Float64Feature,
     ImageEncoding,
     ImageFeature,
     Int64Feature,
@@ -25,7 +27,9 @@ from tfrec_tools.schema import (
     Resize,
     Schema,
     TextFeature,
+    TimestampFeature,
     class_name_problems,
+    encode_cells,
     is_path_pattern,
 )
 
@@ -68,9 +72,39 @@ FEATURES: st.SearchStrategy[Feature] = st.one_of(
         resize=st.none() | RESIZES,
     ),
     st.builds(ClassLabelFeature, from_=SOURCES, names=st.none() | CLASS_NAMES.map(tuple)),
-    *(
-        st.builds(kind, from_=SOURCES)
-        for kind in (TextFeature, BytesFeature, Int64Feature, Float32Feature, BoolFeature)
+    st.builds(
+        TextFeature,
+        from_=SOURCES,
+        missing=st.none() | st.text(max_size=3),
+        vocabulary=st.none() | st.lists(st.text(), min_size=1, unique=True).map(tuple),
+    ),
+    st.builds(ClassLabelFeature, many=st.just(True), separator=st.text(min_size=1, max_size=2)),
+    st.builds(BytesFeature, from_=SOURCES, missing=st.sampled_from([None, "empty", "error"])),
+    st.builds(BoolFeature, from_=SOURCES, missing=st.sampled_from([None, "empty", True, False])),
+    st.builds(
+        Int64Feature,
+        from_=SOURCES,
+        missing=st.none() | st.integers(-(2**63), 2**63 - 1) | st.just("empty"),
+        min=st.none() | st.integers(-(2**63), 2**63 - 1),
+    ),
+    st.builds(
+        Float32Feature,
+        columns=st.just(("a*", "b")),
+        shape=st.none() | st.just((2, 3)),
+        missing=st.none() | st.floats(-9, 9),
+        max=st.none() | st.floats(-9, 9),
+    ),
+    st.builds(
+        Float64Feature,
+        many=st.just(True),
+        separator=st.none() | st.just("|"),
+        store=st.sampled_from(["bytes", "float32"]),
+    ),
+    st.builds(
+        TimestampFeature,
+        format=st.none() | st.just("%Y-%m-%d"),
+        unit=st.sampled_from(["s", "ms", "us", "ns"]),
+        missing=st.none() | st.integers(-9, 9) | st.just("error"),
     ),
 )
 SCHEMAS = st.builds(
@@ -130,7 +164,8 @@ class TestSchema:
 
     def test_kinds_are_known_by_their_names(self) -> None:
         assert list(FEATURE_KINDS) == [
-            "image", "mask", "class_label", "text", "bytes", "int64", "float32", "bool",
+            "image", "mask", "class_label", "text", "bytes", "int64", "float32", "float64",
+            "bool", "timestamp",
         ]  # fmt: skip
 
     def test_a_path_pattern_has_braces(self) -> None:
@@ -153,6 +188,24 @@ class TestToAndFromDict:
             }
         }
 
+    def test_newer_options_are_written_only_if_given(self) -> None:
+        # Manifests of image folders stay as they were before tables came.
+        schema = Schema(
+            features={
+                "age": Int64Feature(),
+                "tags": TextFeature(many=True, separator="|"),
+                "pixels": Float32Feature(columns=("p*",), shape=(28, 28), missing=0.0),
+            }
+        )
+        assert schema.to_dict()["features"] == {
+            "age": {"kind": "int64", "target": False},
+            "tags": {"kind": "text", "target": False, "many": True, "separator": "|"},
+            "pixels": {
+                "kind": "float32", "target": False, "columns": ["p*"], "shape": [28, 28],
+                "missing": 0.0,
+            },
+        }  # fmt: skip
+
     def test_features_keep_their_order(self) -> None:
         schema = Schema(features={"z": TextFeature(), "a": TextFeature()})
         assert list(Schema.from_dict(schema.to_dict()).features) == ["z", "a"]
@@ -174,3 +227,18 @@ class TestToAndFromDict:
         sentence = re.escape("the manifest's schema could not be understood (")
         with pytest.raises(DatasetError, match=f"^{sentence}"):
             Schema.from_dict(data)
+
+
+class TestEncodeCells:
+    def test_encodes_cells_of_every_kind(self) -> None:
+        cells = pa.array(["1"])
+        for feature in (Int64Feature(), BoolFeature(), ClassLabelFeature(names=("0", "1"))):
+            assert encode_cells(feature, cells).values.to_pylist() == [1]
+        assert encode_cells(TextFeature(), cells).values.to_pylist() == [b"1"]
+        assert encode_cells(
+            Float32Feature(), pa.array(["1,5"]), decimal=","
+        ).values.to_pylist() == [1.5]
+
+    def test_refuses_kinds_of_files(self) -> None:
+        with pytest.raises(TypeError, match=r"^kind image is stored from files, not from cells$"):
+            encode_cells(ImageFeature(), pa.array(["a.png"]))

@@ -69,6 +69,18 @@ class TestSplitsSpec:
                 {"ratios": {"a": 1}, "by": "x", "stratify": "y"},
                 "`by` keeps groups together and `stratify` cuts through them: give one of them",
             ),
+            (
+                {"ratios": {"a": 1}, "by": "x", "method": "order"},
+                "`method: order` cuts the source in its order: give it, or `by` or `stratify`",
+            ),
+            (
+                {"ratios": {"a": 1}, "stratify": "x", "method": "order"},
+                "`method: order` cuts the source in its order: give it, or `by` or `stratify`",
+            ),
+            (
+                {"files": {"a": ("*",)}, "method": "order"},
+                "`method: order` goes with ratios, not with files",
+            ),
             ({"ratios": {}}, "must name at least one split"),
             ({"files": {}}, "must name at least one split"),
             (
@@ -82,3 +94,8 @@ class TestSplitsSpec:
     def test_a_contradiction_is_refused(self, options: dict[str, Any], sentence: str) -> None:
         with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
             SplitsSpec(**options)
+
+    def test_a_source_may_be_cut_in_its_order(self) -> None:
+        spec = SplitsSpec(ratios={"train": 0.5, "test": 0.5}, method="order")
+        assert spec.method == "order"
+        assert SplitsSpec(ratios={"train": 1}).method == "hash"

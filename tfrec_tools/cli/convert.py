@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tfrec_tools import worker_start
+from tfrec_tools.cli.csv_flags import csv_options, csv_values
 from tfrec_tools.errors import RequestError
 
 if TYPE_CHECKING:
@@ -22,7 +23,16 @@ if TYPE_CHECKING:
 @click.command("convert", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("source")
 @click.argument("output")
-@click.option("--schema", metavar="FILE", help="YAML schema; by default image, label, filename.")
+@click.option(
+    "--kind",
+    type=click.Choice(["images", "csv", "table"]),
+    help="What SOURCE is: images, CSV, or Parquet and JSON lines. By default its files tell.",
+)
+@click.option(
+    "--schema",
+    metavar="FILE",
+    help="YAML schema. By default image, label and filename; of tables every column.",
+)
 @click.option(
     "--splits", metavar="NAME=RATIO,…", help="Share per split, such as train=0.8,test=0.2."
 )
@@ -34,6 +44,13 @@ if TYPE_CHECKING:
     help="Files of one split, such as test='fold1/**'. May be repeated.",
 )
 @click.option("--split-by", metavar="COLUMN", help="With --splits: equal values stay in one split.")
+@click.option(
+    "--split-method",
+    type=click.Choice(["hash", "order"]),
+    default="hash",
+    show_default=True,
+    help="With --splits: divide at random, or a table in its own order (by time).",
+)
 @click.option(
     "--stratify", metavar="FEATURE", help="With --splits: divide every class in these ratios."
 )
@@ -69,6 +86,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Paths to leave out, such as 'masks/**'. May be repeated.",
 )
+@csv_options
 @click.option(
     "--on-error",
     type=click.Choice(["fail", "skip"]),
@@ -83,8 +101,13 @@ if TYPE_CHECKING:
     type=click.Choice(["gzip"]),
     help="Smaller, but without random access and readable by TensorFlow only.",
 )
-@click.option("--name", help="The dataset's name; by default the source folder's.")
+@click.option("--name", help="The dataset's name; by default the source's.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset in OUTPUT.")
+@click.option(
+    "--spill-dir",
+    metavar="DIR",
+    help="Where tables are put while they are shuffled. By default in OUTPUT.",
+)
 @click.option("--workers", type=int, metavar="N", help="Processes; by default one per core.")
 @click.option(
     "--runner",
@@ -106,33 +129,51 @@ def convert_command(
     split_files: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Convert the images in SOURCE to a dataset of TFRecord shards in OUTPUT.
+    """Convert the images or tables in SOURCE to TFRecord shards in OUTPUT.
 
-    SOURCE is a folder (or a URL such as gs://bucket/images) laid out as
-    class/…/image or split/class/…/image. OUTPUT is a new or empty folder. The
-    same command run again goes on where an interrupted one ended.
+    SOURCE is a folder of images (or a URL such as gs://bucket/images) laid out
+    as class/…/image or split/class/…/image; or a CSV, Parquet or JSON lines
+    file, a folder of such, or a pattern such as 'data/*.csv'. OUTPUT is a new
+    or empty folder. The same command run again goes on where an interrupted
+    one ended.
     """
     if runner == "local" and workers != 1:
         worker_start.start_early(source)
     # Only now what imports NumPy and pyarrow: the workers' server imports them meanwhile.
-    from tfrec_tools import conversion, local_engine
-    from tfrec_tools.cli.summaries import manifest_summary, plan_summary
+    from tfrec_tools import request_parsing
+    from tfrec_tools.cli.summaries import manifest_summary
 
     worker_start.tune_own_process()
-    request = conversion.make_request(
-        source, output, split_files=conversion.named_globs(split_files), **options
+    request = request_parsing.make_request(
+        source,
+        output,
+        split_files=request_parsing.named_globs(split_files),
+        csv=csv_values(options),
+        **options,
     )
     if workers is not None and workers < 1:
         raise RequestError(f"--workers must be at least 1 (got {workers})")
-    with _progress(shown=not quiet and sys.stderr.isatty()) as on_progress:
+    with _progress(request.source.kind, shown=not quiet and sys.stderr.isatty()) as on_progress:
         if dry_run:
-            text = plan_summary(local_engine.plan_conversion(request, on_progress=on_progress))
+            text = _dry_run(request, on_progress)
         else:
             notes: list[str] = []
             manifest = _convert(request, runner, workers, on_progress, notes)
             text = "\n".join([manifest_summary(manifest, output), *notes])
     if not quiet:
         click.echo(text)
+
+
+def _dry_run(request: Request, on_progress: OnProgress | None) -> str:
+    from tfrec_tools import local_engine
+    from tfrec_tools.cli.summaries import plan_summary, table_summary
+
+    if request.source.kind == "images":
+        return plan_summary(local_engine.plan_conversion(request, on_progress=on_progress))
+    _, plan = local_engine.plan_table(
+        request, num_workers=local_engine.available_cpus(), on_progress=on_progress
+    )
+    return table_summary(plan)
 
 
 def _convert(
@@ -158,19 +199,22 @@ def _convert(
 
     if workers is not None:
         raise RequestError("--workers goes with --runner local")
+    if request.source.kind != "images":
+        raise RequestError("tables must be converted with --runner local (got FnApiRunner)")
     return images.run(request)
 
 
 @contextlib.contextmanager
-def _progress(*, shown: bool) -> Iterator[OnProgress | None]:
-    """Show a bar on the terminal: files, MB/s and rejected inputs."""
+def _progress(kind: str, *, shown: bool) -> Iterator[OnProgress | None]:
+    """Show a bar on the terminal: files or records, MB/s and rejected inputs."""
     if not shown:
         yield None
         return
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no thread of its own: progress comes often enough
-    with tqdm(unit=" files", dynamic_ncols=True, desc="listing", leave=False) as bar:
+    unit, first = (" files", "listing") if kind == "images" else (" records", "looking through")
+    with tqdm(unit=unit, dynamic_ncols=True, desc=first, leave=False) as bar:
 
         def show(progress: Progress) -> None:
             if progress.total_files is not None and bar.total is None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 import tfrec_tools
+from tfrec_tools.cli.csv_flags import csv_options, csv_values
 from tfrec_tools.errors import RequestError, counted, listed
 
 
@@ -33,6 +35,25 @@ def check_command(file: str) -> None:
 
     schema = schema_files.load_schema(file)
     click.echo(f"{file}: {counted(len(schema.features), 'feature')}, no problems")
+
+
+@schema_group.command("infer")
+@click.argument("source")
+@click.option("--kind", type=click.Choice(["images", "csv", "table"]), help="What SOURCE is.")
+@click.option("--exclude", metavar="GLOB", multiple=True, help="Paths to leave out.")
+@csv_options
+def infer_command(source: str, **options: Any) -> None:
+    """Print the schema that SOURCE is converted with if none is given.
+
+    The whole input is looked at. Converted with this schema, SOURCE gives the
+    same bytes as without. Notes go to the standard error output.
+    """
+    from tfrec_tools import conversion, schema_files
+
+    schema, notes = conversion.infer_schema(source, csv=csv_values(options), **options)
+    for note in notes:
+        click.echo(f"Note: {note}", err=True)
+    click.echo(schema_files.dump_schema(schema), nl=False)
 
 
 @schema_group.command("example")

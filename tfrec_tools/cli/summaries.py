@@ -9,10 +9,12 @@ import numpy as np
 
 from tfrec_tools.errors import counted, listed
 from tfrec_tools.manifest import Manifest
-from tfrec_tools.schema import ClassLabelFeature
+from tfrec_tools.schema import ClassLabelFeature, ImageFeature
 
 if TYPE_CHECKING:
     from tfrec_tools.local_engine import Placed
+    from tfrec_tools.plan import Plan
+    from tfrec_tools.schema import Schema
 
 MAX_SHOWN_CLASSES = 20
 
@@ -60,6 +62,8 @@ def manifest_summary(manifest: Manifest, output: str) -> str:
         f"Wrote {counted(manifest.num_records, 'record')} to {output}",
         *_indented(aligned(rows)),
     ]
+    if not manifest.schema.features_of(ImageFeature):
+        lines += _indented(feature_lines(manifest.schema))
     for name, feature in manifest.schema.features_of(ClassLabelFeature).items():
         names = feature.names or ()
         lines.append(
@@ -69,7 +73,8 @@ def manifest_summary(manifest: Manifest, output: str) -> str:
     if manifest.num_rejected:
         lines.append(f"Rejected {counted(manifest.num_rejected, 'input')}, listed in report.jsonl")
     if manifest.ignored:
-        lines.append(f"Ignored files that are no images: {ignored_text(dict(manifest.ignored))}")
+        what = "images" if manifest.schema.features_of(ImageFeature) else "tables"
+        lines.append(f"Ignored files that are no {what}: {ignored_text(dict(manifest.ignored))}")
     if len(manifest.splits) == 1:
         lines.append("All records are in one split; --splits train=0.9,test=0.1 would divide them.")
     first = manifest.splits[0]
@@ -121,6 +126,32 @@ def plan_summary(placed: Placed) -> str:
         lines.append(f"Ignoring files that are no images: {ignored_text(dict(plan.ignored))}")
     lines.append(f"Plan {plan.fingerprint()}; nothing was written")
     return "\n".join(lines)
+
+
+def table_summary(plan: Plan) -> str:
+    """Return what a conversion of a table would write: splits, shards, features."""
+    rows = [("split", "shards")]
+    rows += [
+        (name, f"{number:,}")
+        for name, number in zip(plan.splits.names, plan.num_shards, strict=True)
+    ]
+    lines = [
+        f"Would convert {counted(plan.num_files, 'record')} ({bytes_text(plan.num_bytes)}) of "
+        f"{plan.request.source.root} to dataset {plan.name!r} in {plan.request.output}",
+        *_indented(aligned(rows)),
+        *_indented(feature_lines(plan.schema)),
+    ]
+    lines += [f"Note: {note}" for note in plan.layout.notes]
+    lines.append(f"Plan {plan.fingerprint()}; nothing was written")
+    return "\n".join(lines)
+
+
+def feature_lines(schema: Schema) -> list[str]:
+    """Return one line per kind of feature, with the features' names."""
+    by_kind: dict[str, list[str]] = {}
+    for name, feature in schema.features.items():
+        by_kind.setdefault(feature.kind, []).append(name)
+    return [f"{kind}: {listed(names, limit=12)}" for kind, names in by_kind.items()]
 
 
 def _class_lines(placed: Placed, split: np.ndarray) -> list[str]:

@@ -10,35 +10,46 @@ import dataclasses
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
 
 from tfrec_tools.errors import DatasetError, Problem, SchemaError
+from tfrec_tools.schema.booleans import FALSE_WORDS, TRUE_WORDS, BoolFeature
 from tfrec_tools.schema.class_label import ClassLabelFeature, class_name_problems
 from tfrec_tools.schema.columns import StoredColumn, StoredType
 from tfrec_tools.schema.encoded import EncodedColumn
 from tfrec_tools.schema.image import ImageEncoding, ImageFeature, Resize
 from tfrec_tools.schema.mask import MaskFeature
-from tfrec_tools.schema.scalars import (
-    BoolFeature,
-    BytesFeature,
+from tfrec_tools.schema.numbers import (
     Float32Feature,
+    Float64Feature,
     Int64Feature,
-    TextFeature,
+    NumberFeature,
+    encode_packed,
 )
+from tfrec_tools.schema.options import is_written
+from tfrec_tools.schema.source import SourceDefaults
 from tfrec_tools.schema.splits import SplitsSpec
+from tfrec_tools.schema.texts import BytesFeature, TextFeature
+from tfrec_tools.schema.timestamp import TimestampFeature
 
 __all__ = [
+    "FALSE_WORDS",
     "FEATURE_KINDS",
+    "TRUE_WORDS",
     "BoolFeature",
     "BytesFeature",
     "ClassLabelFeature",
     "EncodedColumn",
     "Feature",
     "Float32Feature",
+    "Float64Feature",
     "ImageEncoding",
     "ImageFeature",
     "Int64Feature",
     "MaskFeature",
+    "NumberFeature",
     "Resize",
     "Schema",
     "SourceDefaults",
@@ -46,7 +57,10 @@ __all__ = [
     "StoredColumn",
     "StoredType",
     "TextFeature",
+    "TimestampFeature",
     "class_name_problems",
+    "encode_cells",
+    "encode_packed",
     "feature_from_dict",
     "is_path_pattern",
 ]
@@ -59,24 +73,15 @@ Feature: TypeAlias = (
     | BytesFeature
     | Int64Feature
     | Float32Feature
+    | Float64Feature
     | BoolFeature
+    | TimestampFeature
 )
 
 FEATURE_KINDS: Mapping[str, type[Feature]] = types.MappingProxyType(
     {cls.__dataclass_fields__["kind"].default: cls for cls in get_args(Feature)}
 )
 """Kinds by the name they have in a schema."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceDefaults:
-    """``source:`` of a schema: what it expects of the input."""
-
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    kind: Literal["images"] = "images"
-    labels: bool = True
-    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +170,28 @@ def is_path_pattern(feature: Feature) -> bool:
     return feature.from_ is not None and "{" in feature.from_
 
 
+def encode_cells(feature: Feature, values: pa.Array, *, decimal: str = ".") -> EncodedColumn:
+    """Encode a column [n] of a table, text cells or typed, to what an Example stores.
+
+    ``decimal`` is the mark in text cells of numbers. Raises TypeError for kinds of files.
+    """
+    if isinstance(feature, ClassLabelFeature):
+        return feature.encode_cells(values)
+    if isinstance(feature, (ImageFeature, MaskFeature)):
+        raise TypeError(f"kind {feature.kind} is stored from files, not from cells")
+    return feature.encode(values, decimal=decimal)
+
+
 def plain_values(value: Any) -> Any:
-    """Return a dataclass of ours as JSON values: Nones left out, ``from_`` called ``from``."""
+    """Return a dataclass of ours as JSON values: ``from_`` is called ``from``.
+
+    Nones are left out, and newer options that have their default.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field_.name.rstrip("_"): plain_values(item)
             for field_ in dataclasses.fields(value)
-            if (item := getattr(value, field_.name)) is not None
+            if is_written(field_, item := getattr(value, field_.name))
         }
     if isinstance(value, Mapping):
         return {key: plain_values(item) for key, item in value.items()}

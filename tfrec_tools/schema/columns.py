@@ -16,8 +16,9 @@ class StoredType(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """One key of the Example; ``shape`` is ``()`` for a scalar."""
+    """One key of the Example; ``shape`` is ``()`` for a scalar, ``is_list`` for any length."""
 
     name: str
     type: StoredType
     shape: tuple[int, ...] = ()
+    is_list: bool = False

@@ -89,7 +89,8 @@ class ImageFeature:
     """A picture: uint8 [height, width, channels] when decoded.
 
     Without ``resize`` and ``encode``, files that every decoder reads alike keep their bytes.
-    ``exif``, ``alpha`` and ``depth`` say what happens to the others.
+    ``exif``, ``alpha`` and ``depth`` say what happens to the others. ``root``: the folder,
+    relative to the source, of the files that the column ``from_`` of a table names.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -104,6 +105,7 @@ class ImageFeature:
     alpha: Literal["white", "drop", "error"] = "white"
     depth: Literal[8] | None = None
     max_pixels: int = field(default=DEFAULT_MAX_PIXELS)
+    root: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse raw pixels of unknown size, which no reader could give a static shape."""

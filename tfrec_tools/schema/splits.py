@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from tfrec_tools.errors import RequestError
+from tfrec_tools.schema.options import WRITTEN_IF_GIVEN
 from tfrec_tools.shard_names import check_split_name
 
 
@@ -28,7 +29,8 @@ class SplitsSpec:
 
     ``ratios``: share per split, in order, summing to 1. ``by``: records with an equal value
     of this column share a split. ``stratify``: every class of this feature is divided in
-    these ratios. ``files``: glob patterns of paths per split.
+    these ratios. ``files``: glob patterns of paths per split. ``method``: by ``hash``, or
+    the source in its ``order`` cut by the ratios: the first split takes its beginning.
     """
 
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
@@ -37,6 +39,7 @@ class SplitsSpec:
     by: str | None = None
     stratify: str | None = None
     files: Mapping[str, tuple[str, ...]] | None = None
+    method: Literal["hash", "order"] = field(default="hash", metadata=WRITTEN_IF_GIVEN)
 
     def __post_init__(self) -> None:
         """Refuse combinations that contradict each other."""
@@ -47,6 +50,12 @@ class SplitsSpec:
         if self.by and self.stratify:
             raise ValueError(
                 "`by` keeps groups together and `stratify` cuts through them: give one of them"
+            )
+        if self.method == "order" and self.files is not None:
+            raise ValueError("`method: order` goes with ratios, not with files")
+        if self.method == "order" and (self.by or self.stratify):
+            raise ValueError(
+                "`method: order` cuts the source in its order: give it, or `by` or `stratify`"
             )
         names = list(self.ratios or self.files or ())
         if not names:

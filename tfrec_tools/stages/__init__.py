@@ -7,6 +7,16 @@ resolve(request, survey)                 → plan
 place(plan, unit, files)                 → files with split, shard and rank
 write_shard(plan, shard, placed files)   → shard result
 publish(plan, survey, shard results)     → manifest, and a dataset
+
+Tables, of which one file holds many records:
+
+open_table(request)                      → table: files and columns
+scan(request, table, task)               → where records lie; put together with `settle`
+survey_unit(request, table, needs, unit) → what the request leaves open, merged
+resolve_table(request, surveyed table)   → plan
+encode_unit(plan, unit, spill path)      → unit result, and a spill file
+write_table_shard(plan, shard, spills, …) → shard result
+publish(plan, None, shard results, unit results)
 """
 
 from tfrec_tools.stages.listing import list_unit, list_units, merge, resolve, survey
@@ -27,27 +37,63 @@ from tfrec_tools.stages.publishing import (
     remove_useless,
     staging_folder,
 )
-from tfrec_tools.stages.shard_writing import finished_shard, write_shard
+from tfrec_tools.stages.shard_writing import (
+    finished_shard,
+    finished_staged_shard,
+    write_shard,
+)
+from tfrec_tools.stages.spilling import Spill
+from tfrec_tools.stages.table_encoding import UnitResult, encode_unit, is_unknown_class
+from tfrec_tools.stages.table_reading import (
+    merge_surveys,
+    open_table,
+    refuse_options,
+    resolve_table,
+    scan,
+    scan_tasks,
+    settle,
+    survey_needs,
+    survey_unit,
+    units_of,
+)
+from tfrec_tools.stages.table_shards import table_fingerprint, write_table_shard
 
 __all__ = [
     "PlacedEntry",
+    "Spill",
+    "UnitResult",
     "claimed_output",
+    "encode_unit",
     "failure",
     "finished_shard",
+    "finished_staged_shard",
+    "is_unknown_class",
     "list_unit",
     "list_units",
     "merge",
+    "merge_surveys",
+    "open_table",
     "place",
     "placed_entries",
     "placed_table",
     "prepare_output",
     "publish",
     "refuse_dataset",
+    "refuse_options",
     "remove_useless",
     "resolve",
+    "resolve_table",
+    "scan",
+    "scan_tasks",
+    "settle",
     "shard_files_of",
     "sorted_by_shard",
     "staging_folder",
     "survey",
+    "survey_needs",
+    "survey_unit",
+    "table_fingerprint",
+    "units_of",
     "write_shard",
+    "write_table_shard",
 ]

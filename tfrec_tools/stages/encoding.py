@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tfrec_tools import images
 from tfrec_tools.errors import RecordError
@@ -31,57 +34,104 @@ from tfrec_tools.storage import Storage, reason_of
 
 @dataclass(slots=True)
 class EncodedBlock:
-    """Columns of the records that fit; bytes of external columns per record; what to report."""
+    """Columns of the records that fit; bytes of external columns per record; what to report.
+
+    ``num_bytes``: of the files that were read.
+    """
 
     columns: dict[str, pa.Array | ExternalBytes]
     contents: dict[str, list[bytes]]
     entries: list[ReportEntry]
     statistics: dict[str, Any]
     num_records: int
+    num_bytes: int = 0
     recoded: bool = False
 
 
 @dataclass(slots=True)
 class _Block:
-    """State while one block of records is encoded; ``faults`` by index in the block."""
+    """State while one block of records is encoded; ``faults`` by index in the block.
+
+    ``place_of``: the report entry of a record by its index, without action and reason.
+    ``remarks``: what else is to be reported of a record.
+    """
 
     plan: Plan
-    keys: Sequence[bytes]
+    num_records: int
+    place_of: Callable[[int], ReportEntry]
     faults: dict[int, ReportEntry] = field(default_factory=dict)
-    entries: list[ReportEntry] = field(default_factory=list)
+    remarks: list[tuple[int, ReportEntry]] = field(default_factory=list)
     columns: dict[str, pa.Array] = field(default_factory=dict)
     contents: dict[str, list[bytes]] = field(default_factory=dict)
     formats: dict[str, list[str]] = field(default_factory=dict)
     source_sizes: dict[str, list[tuple[int, int] | None]] = field(default_factory=dict)
+    num_bytes: int = 0
     recoded: bool = False
 
     def reject(self, index: int, reason: str, *, unreadable: bool = False) -> None:
         """Leave a record out; its first fault is the one that is reported."""
         if index not in self.faults:
-            path = path_text(self.keys[index])
-            self.faults[index] = ReportEntry(path, Action.SKIPPED.value, reason, unreadable)
+            self.faults[index] = self.entry(index, Action.SKIPPED, reason, unreadable=unreadable)
+
+    def entry(
+        self, index: int, action: Action, reason: str, *, unreadable: bool = False
+    ) -> ReportEntry:
+        """Return what is to be reported of a record."""
+        place = self.place_of(index)
+        return dataclasses.replace(place, action=action.value, reason=reason, unreadable=unreadable)
 
 
 def encode_block(
     plan: Plan, storage: Storage, keys: Sequence[bytes], sizes: Sequence[int]
 ) -> EncodedBlock:
     """Read and encode the listed files with these keys and listed sizes in bytes."""
-    block = _Block(plan, keys)
+    block = _Block(plan, len(keys), lambda index: ReportEntry(path_text(keys[index]), "", ""))
     for name, feature in plan.schema.features.items():
-        if isinstance(feature, (ImageFeature, MaskFeature)):
-            _encode_images(block, storage, name, feature, sizes)
-        elif is_path_pattern(feature):
-            _encode_files(block, storage, name, feature)
+        if isinstance(feature, (ImageFeature, MaskFeature)) or is_path_pattern(feature):
+            beside = is_path_pattern(feature)
+            paths = _pattern_paths(block, feature, keys) if beside else dict(enumerate(keys))
+            contents = _contents(block, storage, paths, None if beside else sizes)
+            if isinstance(feature, (ImageFeature, MaskFeature)):
+                _encode_images(block, name, feature, contents, sizes=None if beside else sizes)
+            else:
+                _encode_files(block, name, feature, contents)
         else:
-            _encode_column(block, name, feature)
+            _encode_column(block, name, feature, keys)
     _check_mask_sizes(block)
     return _finished(block)
 
 
-def _encode_column(block: _Block, name: str, feature: Feature) -> None:
+def encode_references(
+    plan: Plan,
+    storage: Storage,
+    columns: Mapping[str, pa.Array],
+    paths: Mapping[str, Sequence[bytes]],
+    place_of: Callable[[int, str], ReportEntry],
+) -> EncodedBlock:
+    """Read the files that records of a table name, and put them beside their encoded columns.
+
+    ``paths``: per image feature the path of each record's file; ``place_of``: the report
+    entry of a record by index and feature.
+    """
+    number = len(next(iter(paths.values())))
+    block = _Block(plan, number, lambda index: place_of(index, ""), columns=dict(columns))
+    for name, own in paths.items():
+        feature = plan.schema.features[name]
+        assert isinstance(feature, ImageFeature)
+        block.place_of = functools.partial(_place_in, place_of, name)
+        contents = _contents(block, storage, dict(enumerate(own)), None)
+        _encode_images(block, name, feature, contents, shown=own)
+    return _finished(block)
+
+
+def _place_in(place_of: Callable[[int, str], ReportEntry], name: str, index: int) -> ReportEntry:
+    return place_of(index, name)
+
+
+def _encode_column(block: _Block, name: str, feature: Feature, keys: Sequence[bytes]) -> None:
     default = "label" if isinstance(feature, ClassLabelFeature) else name
     column = feature.from_ or default
-    values = image_folder.source_column(column, list(block.keys), block.plan.layout)
+    values = image_folder.source_column(column, list(keys), block.plan.layout)
     assert not isinstance(feature, (ImageFeature, MaskFeature))
     encoded = feature.encode(values)
     for index, reason in encoded.faults.items():
@@ -92,26 +142,35 @@ def _encode_column(block: _Block, name: str, feature: Feature) -> None:
     block.columns[name] = encoded.values
 
 
-def _contents(
-    block: _Block, storage: Storage, feature: Feature, sizes: Sequence[int] | None = None
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (index, content) of the file that each record refers to; reject what cannot be read."""
+def _pattern_paths(block: _Block, feature: Feature, keys: Sequence[bytes]) -> dict[int, bytes]:
+    """Return the path of the file beside each record; reject those that leave their root."""
     paths: dict[int, bytes] = {}
-    for index, key in enumerate(block.keys):
-        if not is_path_pattern(feature):
-            paths[index] = key
-            continue
-        pattern = feature.from_ or ""
+    pattern = feature.from_ or ""
+    for index, key in enumerate(keys):
         path = image_folder.referenced_path(pattern, key, block.plan.layout)
         if path is None:
             block.reject(index, f"a file it refers to must lie below the root of {pattern!r}")
         else:
             paths[index] = path
+    return paths
+
+
+def _contents(
+    block: _Block,
+    storage: Storage,
+    paths: Mapping[int, bytes],
+    sizes: Sequence[int] | None,
+) -> Iterator[tuple[int, bytes]]:
+    """Yield (index, content) of each file; reject what cannot be read.
+
+    ``sizes``: as listed, where the files are the records themselves.
+    """
     contents = storage.read_many(list(paths.values()), sizes)
     for (index, path), content in zip(paths.items(), contents, strict=True):
         if isinstance(content, bytes):
+            block.num_bytes += len(content)
             yield index, content
-        elif is_path_pattern(feature):
+        elif sizes is None:
             what = (
                 "is missing"
                 if isinstance(content, FileNotFoundError)
@@ -124,13 +183,16 @@ def _contents(
 
 def _encode_images(
     block: _Block,
-    storage: Storage,
     name: str,
     feature: ImageFeature | MaskFeature,
-    sizes: Sequence[int],
+    found: Iterator[tuple[int, bytes]],
+    *,
+    sizes: Sequence[int] | None = None,
+    shown: Sequence[bytes] | None = None,
 ) -> None:
+    """Check and prepare pictures. ``shown``: paths that reports are to name."""
     check = block.plan.request.check
-    number = len(block.keys)
+    number = block.num_records
     prepare: partial[images.PreparedImage]
     if isinstance(feature, MaskFeature):
         prepare = partial(images.prepare_mask, feature=feature, check=check)
@@ -138,12 +200,17 @@ def _encode_images(
         prepare = partial(images.prepare_image, feature=feature, check=check)
     contents: list[bytes] = [b""] * number
     formats = [""] * number
-    shown: list[tuple[int, int] | None] = [None] * number
+    source_sizes: list[tuple[int, int] | None] = [None] * number
     heights, widths = np.zeros(number, np.int64), np.zeros(number, np.int64)
-    listed = not is_path_pattern(feature)
+
+    def reason_at(index: int, reason: object) -> str:
+        if shown is not None:
+            return f"{path_text(shown[index])}: {reason}"
+        return f"{reason}" if sizes is not None else f"{name}: {reason}"
+
     # A loop over records: each picture is one call of a library, nothing is shared.
-    for index, content in _contents(block, storage, feature, sizes if listed else None):
-        if listed and len(content) != sizes[index]:
+    for index, content in found:
+        if sizes is not None and len(content) != sizes[index]:
             block.reject(
                 index,
                 f"changed while it was converted ({sizes[index]} bytes when listed, "
@@ -154,29 +221,29 @@ def _encode_images(
         try:
             prepared = prepare(content)
         except RecordError as error:
-            block.reject(index, f"{error}" if listed else f"{name}: {error}")
+            block.reject(index, reason_at(index, error))
             continue
         contents[index] = prepared.content
         formats[index] = prepared.format
         heights[index], widths[index] = prepared.height, prepared.width
-        shown[index] = prepared.source_size
+        source_sizes[index] = prepared.source_size
         block.recoded |= prepared.recoded
-        if prepared.remarks:
-            path = path_text(block.keys[index])
-            block.entries += [
-                ReportEntry(path, action.value, reason if listed else f"{name}: {reason}")
-                for action, reason in prepared.remarks
-            ]
+        block.remarks += [
+            (index, block.entry(index, action, reason_at(index, reason)))
+            for action, reason in prepared.remarks
+        ]
     block.contents[name] = contents
     block.formats[name] = formats
-    block.source_sizes[name] = shown
+    block.source_sizes[name] = source_sizes
     block.columns[f"{name}_height"] = pa.array(heights)
     block.columns[f"{name}_width"] = pa.array(widths)
 
 
-def _encode_files(block: _Block, storage: Storage, name: str, feature: Feature) -> None:
-    values: list[bytes] = [b""] * len(block.keys)
-    for index, content in _contents(block, storage, feature):
+def _encode_files(
+    block: _Block, name: str, feature: Feature, found: Iterator[tuple[int, bytes]]
+) -> None:
+    values: list[bytes] = [b""] * block.num_records
+    for index, content in found:
         values[index] = content
     assert isinstance(feature, (TextFeature, BytesFeature))
     encoded = feature.encode(pa.array(values, type=pa.large_binary()))
@@ -205,14 +272,13 @@ def _finished(block: _Block) -> EncodedBlock:
     columns: dict[str, pa.Array | ExternalBytes] = dict(block.columns)
     contents, formats = block.contents, block.formats
     if block.faults:
-        keep = [index for index in range(len(block.keys)) if index not in block.faults]
+        keep = [index for index in range(block.num_records) if index not in block.faults]
         columns = {
             name: column.take(pa.array(keep, pa.int64())) for name, column in block.columns.items()
         }
         contents = {name: [values[i] for i in keep] for name, values in contents.items()}
         formats = {name: [values[i] for i in keep] for name, values in formats.items()}
-        rejected = {path_text(block.keys[index]) for index in block.faults}
-        block.entries = [entry for entry in block.entries if entry.path not in rejected]
+    remarks = [entry for index, entry in block.remarks if index not in block.faults]
     statistics = _statistics(block.plan, columns, formats)
     for name, values in contents.items():
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
@@ -220,9 +286,10 @@ def _finished(block: _Block) -> EncodedBlock:
     return EncodedBlock(
         columns=columns,
         contents=contents,
-        entries=[*block.faults.values(), *block.entries],
+        entries=[*block.faults.values(), *remarks],
         statistics=statistics,
-        num_records=len(block.keys) - len(block.faults),
+        num_records=block.num_records - len(block.faults),
+        num_bytes=block.num_bytes,
         recoded=block.recoded,
     )
 
@@ -230,23 +297,39 @@ def _finished(block: _Block) -> EncodedBlock:
 def _statistics(
     plan: Plan, columns: Mapping[str, Any], formats: Mapping[str, list[str]]
 ) -> dict[str, Any]:
+    """Count pictures, and of image folders labels and texts; sums become means at the end."""
     statistics: dict[str, Any] = {}
     for name, feature in plan.schema.features.items():
-        if isinstance(feature, ClassLabelFeature):
-            statistics[name] = {"counts": feature.count(columns[name])}
-        elif name in formats:
+        if name in formats:
             heights, widths = (
                 np.asarray(columns[f"{name}_{side}"]) for side in ("height", "width")
             )
-            statistics[name] = {"formats": dict(sorted(Counter(formats[name]).items()))}
+            statistics[name] = {
+                "values": len(heights),
+                "formats": dict(sorted(Counter(formats[name]).items())),
+            }
             if len(heights):
                 statistics[name] |= {
                     "max_shorter_side": int(np.minimum(heights, widths).max()),
                     "min_height": int(heights.min()),
                     "max_height": int(heights.max()),
+                    "sum_height": int(heights.sum()),
                     "min_width": int(widths.min()),
                     "max_width": int(widths.max()),
+                    "sum_width": int(widths.sum()),
                 }
+        elif plan.table is None and isinstance(feature, ClassLabelFeature):
+            counts = feature.count(columns[name])
+            statistics[name] = {"values": sum(counts), "counts": counts}
+        elif plan.table is None and isinstance(feature, TextFeature) and len(columns[name]):
+            text = columns[name].cast(pa.large_binary()).view(pa.large_string())
+            lengths = np.asarray(pc.utf8_length(text), dtype=np.int64)
+            statistics[name] = {
+                "values": len(lengths),
+                "min_length": int(lengths.min()),
+                "max_length": int(lengths.max()),
+                "sum_length": int(lengths.sum()),
+            }
     return statistics
 
 
@@ -264,7 +347,24 @@ def merged_statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
                     counts = Counter(into.get(key, {}))
                     counts.update(value)
                     into[key] = dict(sorted(counts.items()))
+                elif key == "values" or key.startswith("sum_"):
+                    into[key] = into.get(key, 0) + value
                 else:
                     choose = min if key.startswith("min_") else max
                     into[key] = choose(into[key], value) if key in into else value
     return {name: dict(sorted(found.items())) for name, found in sorted(merged.items())}
+
+
+def with_means(statistics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return merged statistics as the manifest holds them: means in place of sums."""
+    return {
+        name: dict(
+            sorted(
+                (f"mean_{key.removeprefix('sum_')}", value / found["values"])
+                if key.startswith("sum_")
+                else (key, value)
+                for key, value in found.items()
+            )
+        )
+        for name, found in statistics.items()
+    }

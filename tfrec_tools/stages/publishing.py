@@ -11,9 +11,18 @@ import contextlib
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from tfrec_tools import interop, manifest_files, shard_files
-from tfrec_tools.errors import DatasetError, RecordError, SourceError, TfrecError, counted
+from tfrec_tools import interop, manifest_files, shard_files, statistics
+from tfrec_tools.errors import (
+    DatasetError,
+    RecordError,
+    SourceError,
+    TfrecError,
+    clipped,
+    counted,
+    listed,
+)
 from tfrec_tools.manifest import MANIFEST_NAME, FileInfo, Manifest, ShardInfo, SplitInfo, crc_text
 from tfrec_tools.plan import Plan
 from tfrec_tools.record_framing import crc32c
@@ -21,12 +30,14 @@ from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, fau
 from tfrec_tools.request import IfExists, OnError, Request
 from tfrec_tools.schema import ClassLabelFeature
 from tfrec_tools.shard_names import index_name
-from tfrec_tools.stages.encoding import merged_statistics
+from tfrec_tools.stages.encoding import merged_statistics, with_means
+from tfrec_tools.stages.table_encoding import UnitResult, is_unknown_class
 from tfrec_tools.storage import Storage, open_storage
 from tfrec_tools.survey import Survey
 
 REPORT_NAME = "report.jsonl"
 STAGING_PREFIX = ".tfrec-"
+MAX_LISTED_LABELS = 100
 SIDECAR_SUFFIX = ".shard.json"
 """Of the file beside a staged shard that says it is finished, and how it was made."""
 
@@ -121,20 +132,54 @@ def _published_names(plan: Plan) -> list[str]:
 
 
 def failure(
-    plan: Plan, results: Iterable[ShardResult], *, complete: bool = True
+    plan: Plan,
+    results: Iterable[ShardResult],
+    units: Iterable[UnitResult] = (),
+    *,
+    complete: bool = True,
 ) -> TfrecError | None:
     """Return the error that these results amount to under the plan's policy, None if it is none.
 
-    ``complete``: whether all shards are among the results.
+    ``units``: of tables. ``complete``: whether all units and shards are among the results.
     """
+    units = list(units)
     faults = [fault for result in results for fault in result.faults]
-    if plan.request.on_error is OnError.FAIL:
+    faults += [entry for unit in units for entry in unit.entries]
+    if plan.request.on_error is OnError.SKIP:
+        return too_many_rejected(plan, faults)
+    unknown = _unknown_classes(plan, units)
+    if unknown is not None:
+        faults = [fault for fault in faults if not is_unknown_class(fault)]
         if not faults:
-            return None
-        # A shard that has many stops looking: then there may be more.
-        complete = complete and len(faults) < MAX_LISTED_FAULTS
-        return faults_error(faults, complete=complete, fail_fast=plan.request.fail_fast)
-    return too_many_rejected(plan, faults)
+            return RecordError(unknown)
+    if not faults:
+        return None
+    # A shard or unit that has many stops looking: then there may be more.
+    complete = complete and len(faults) < MAX_LISTED_FAULTS
+    error = faults_error(faults, complete=complete, fail_fast=plan.request.fail_fast)
+    return error if unknown is None else RecordError(f"{unknown}\n{error}")
+
+
+def _unknown_classes(plan: Plan, units: Iterable[UnitResult]) -> str | None:
+    """Return the sentence that names all labels that are no classes, with their counts."""
+    by_feature: dict[str, dict[str, int]] = {}
+    for unit in units:
+        for name, labels in unit.unknown.items():
+            counts = by_feature.setdefault(name, {})
+            for label, number in labels.items():
+                counts[label] = counts.get(label, 0) + number
+    sentences = []
+    for name, counts in by_feature.items():
+        found = listed(
+            [f"{clipped(label)} ({counted(n, 'record')})" for label, n in sorted(counts.items())],
+            limit=MAX_LISTED_LABELS,
+        )
+        names = listed(plan.schema.features[name].names or ())  # type: ignore[union-attr]
+        sentences.append(
+            f"every {name} must be one of {names} (also found: {found}); add them to "
+            f"features.{name}.names, mend the cells, or use --on-error skip"
+        )
+    return "\n".join(sentences) or None
 
 
 def too_many_rejected(plan: Plan, faults: Sequence[ReportEntry]) -> TfrecError | None:
@@ -145,42 +190,50 @@ def too_many_rejected(plan: Plan, faults: Sequence[ReportEntry]) -> TfrecError |
     first = min(faults)
     return RecordError(
         f"at most {counted(limit, 'input')} may be rejected ({len(faults)} or more are, the first "
-        f"is {first.path}: {first.reason}); mend them, or raise --max-errors"
+        f"is {first.where}: {first.reason}); mend them, or raise --max-errors"
     )
 
 
-def publish(plan: Plan, survey: Survey, results: Sequence[ShardResult]) -> Manifest:
+def publish(
+    plan: Plan,
+    survey: Survey | None,
+    results: Sequence[ShardResult],
+    units: Sequence[UnitResult] = (),
+) -> Manifest:
     """Make the staged shards a dataset. ``survey`` names what could not even be listed.
 
-    Raises DatasetError unless every shard of the plan reported exactly once and every
-    surveyed file is accounted for; SourceError or RecordError by the on-error policy.
+    ``units``: of tables, whose rejected records and statistics come from there. Raises
+    DatasetError unless every shard of the plan reported exactly once and every surveyed
+    input is accounted for; SourceError or RecordError by the on-error policy.
     """
+    units = sorted(units, key=lambda unit: unit.index)
     shards = plan.shards
     position = {shard: index for index, shard in enumerate(shards)}
     ordered = sorted(results, key=lambda result: position[result.shard])
     if [result.shard for result in ordered] != shards:
         raise DatasetError(f"each of the {len(shards)} shards must report exactly once")
-    unlisted = (*survey.faults, *plan.layout.left_out)
-    error = failure(plan, ordered)
+    unlisted = (*(survey.faults if survey is not None else ()), *plan.layout.left_out)
+    rejected = [entry for unit in units for entry in unit.entries]
+    error = failure(plan, ordered, units)
     if error is None and unlisted:
         every = [*unlisted, *(fault for result in ordered for fault in result.faults)]
         error = too_many_rejected(plan, every)
     if error is not None:
         raise error
     num_written = sum(result.num_records for result in ordered)
-    num_faults = sum(len(result.faults) for result in ordered)
-    if num_written + num_faults != survey.num_files:
+    num_faults = sum(len(result.faults) for result in ordered) + len(rejected)
+    if num_written + num_faults != plan.num_files:
         raise DatasetError(
-            f"every input must be written or rejected ({survey.num_files} were listed, "
+            f"every input must be written or rejected ({plan.num_files} were listed, "
             f"{num_written} written, {num_faults} rejected); run the conversion again"
         )
     if not num_written:
         raise SourceError(f"all {counted(num_faults, 'input')} were rejected; nothing is written")
     output = open_storage(plan.request.output)
-    manifest = _manifest(plan, survey, ordered, num_faults + len(unlisted))
+    manifest = _manifest(plan, ordered, units, num_faults + len(unlisted))
     side_files = interop.tfds_files(manifest) | {
         "schema.pbtxt": interop.schema_pbtxt(manifest),
-        REPORT_NAME: _report(unlisted, ordered),
+        REPORT_NAME: _report([*unlisted, *rejected], ordered),
     }
     manifest = _with_files(manifest, ordered, side_files)
     _move_into_place(plan, output, manifest, side_files)
@@ -188,7 +241,7 @@ def publish(plan: Plan, survey: Survey, results: Sequence[ShardResult]) -> Manif
 
 
 def _manifest(
-    plan: Plan, survey: Survey, results: Sequence[ShardResult], num_rejected: int
+    plan: Plan, results: Sequence[ShardResult], units: Sequence[UnitResult], num_rejected: int
 ) -> Manifest:
     codecs: dict[str, str] = dict(plan.codecs)
     for result in results:
@@ -212,8 +265,8 @@ def _manifest(
             )
             for result in own
         )
-        statistics = merged_statistics([result.statistics for result in own])
-        splits.append(SplitInfo(name=split, shards=shards, statistics=statistics))
+        counts = _statistics(plan, split, own, units)
+        splits.append(SplitInfo(name=split, shards=shards, statistics=counts))
     return Manifest(
         schema=plan.schema,
         splits=tuple(splits),
@@ -224,9 +277,19 @@ def _manifest(
         compression=plan.request.compression,
         splits_rule=plan.splits.to_dict(),
         num_rejected=num_rejected,
-        ignored=survey.ignored,
+        ignored=plan.ignored,
         codecs=codecs,
     )
+
+
+def _statistics(
+    plan: Plan, split: str, shards: Sequence[ShardResult], units: Sequence[UnitResult]
+) -> dict[str, Any]:
+    """Return the statistics of one split, by feature: of shards, and for tables of units."""
+    found = with_means(merged_statistics([shard.statistics for shard in shards]))
+    of_cells = statistics.merged([unit.statistics.get(split, {}) for unit in units])
+    found |= {name: of_cells[name].to_dict(plan.schema.features[name]) for name in of_cells}
+    return dict(sorted(found.items()))
 
 
 def _with_files(
@@ -248,10 +311,7 @@ def _with_files(
 
 def _report(unlisted: Iterable[ReportEntry], results: Iterable[ShardResult]) -> bytes:
     entries = {*unlisted, *(entry for result in results for entry in result.entries)}
-    lines = [
-        json.dumps({"path": e.path, "action": e.action, "reason": e.reason}, ensure_ascii=False)
-        for e in sorted(entries)
-    ]
+    lines = [json.dumps(entry.to_dict(), ensure_ascii=False) for entry in sorted(entries)]
     return "".join(f"{line}\n" for line in lines).encode()
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -23,6 +24,9 @@ from tfrec_tools.storage import Storage, open_storage
 BLOCK_BYTES = 4 << 20  # 4 MiB of listed files at once: what bounds the memory of a worker
 BLOCK_RECORDS = 1024
 
+Block: TypeAlias = EncodedBlock | pa.LargeBinaryArray
+"""Records of a shard in final order: encoded, or in their frames already."""
+
 OnProgress = Callable[[int, int, int], None]
 """Called after each block with the files, bytes and rejected inputs that it added."""
 
@@ -37,12 +41,21 @@ def write_shard(
     shard leaves no file.
     """
     source = open_storage(plan.request.source.root)
+    blocks = _blocks(plan, source, files, on_progress)
+    return write_staged_shard(plan, shard, shard_fingerprint(plan, files), blocks)
+
+
+def write_staged_shard(
+    plan: Plan, shard: ShardId, fingerprint: str, blocks: Iterator[Block]
+) -> ShardResult:
+    """Write the shard that consists of these blocks, its index and its sidecar.
+
+    Under ``on_error="fail"``, a shard with faults leaves no file; see `write_shard`.
+    """
     output = open_storage(plan.request.output)
-    fingerprint = shard_fingerprint(plan, files)
     name = plan.shard_name(shard)
     path = f"{staging_folder(plan)}/{name}".encode()
     result = ShardResult(shard=shard, name=name, fingerprint=fingerprint, written=True)
-    blocks = _blocks(plan, source, files, on_progress)
     try:
         with shard_writer(output, path, gzip=plan.request.compression == "gzip") as writer:
             entries, statistics, recoded = _write_blocks(plan, writer, blocks)
@@ -75,6 +88,11 @@ def write_shard(
 
 
 def finished_shard(plan: Plan, shard: ShardId, files: pa.Table) -> ShardResult | None:
+    """Return the result of the shard of these files, if an earlier run of the plan finished it."""
+    return finished_staged_shard(plan, shard, shard_fingerprint(plan, files))
+
+
+def finished_staged_shard(plan: Plan, shard: ShardId, fingerprint: str) -> ShardResult | None:
     """Return the result of a shard that an earlier run of the same plan finished, if it is whole.
 
     Checked: the sidecar's own checksum, the shard's fingerprint, its size and checksum, and
@@ -87,7 +105,7 @@ def finished_shard(plan: Plan, shard: ShardId, files: pa.Table) -> ShardResult |
         if crc != b"%08x" % crc32c(text):
             return None
         data = json.loads(text)
-        if data["fingerprint"] != shard_fingerprint(plan, files):
+        if data["fingerprint"] != fingerprint:
             return None
         checks = {path: data["crc32c"]}
         if not plan.request.compression:
@@ -157,13 +175,16 @@ def _blocks(
 
 
 def _write_blocks(
-    plan: Plan, writer: ShardWriter, blocks: Iterator[EncodedBlock]
+    plan: Plan, writer: ShardWriter, blocks: Iterator[Block]
 ) -> tuple[list[ReportEntry], dict[str, object], bool]:
     entries: list[ReportEntry] = []
     statistics: list[dict[str, object]] = []
     recoded = False
     fail = plan.request.on_error is OnError.FAIL
     for block in blocks:
+        if not isinstance(block, EncodedBlock):
+            writer.append_frames(block)
+            continue
         entries += block.entries
         if fail and any(entry.is_fault for entry in block.entries):
             raise _FaultFoundError([entry for entry in entries if entry.is_fault])
@@ -193,7 +214,7 @@ def _append(writer: ShardWriter, block: EncodedBlock) -> None:
 
 
 def _all_faults(
-    plan: Plan, faults: list[ReportEntry], blocks: Iterator[EncodedBlock]
+    plan: Plan, faults: list[ReportEntry], blocks: Iterator[Block]
 ) -> list[ReportEntry]:
     """Look on for faults, without writing, until there are as many as are listed."""
     limit = 1 if plan.request.fail_fast else MAX_LISTED_FAULTS
@@ -201,5 +222,6 @@ def _all_faults(
         block = next(blocks, None)
         if block is None:
             break
-        faults += [entry for entry in block.entries if entry.is_fault]
+        if isinstance(block, EncodedBlock):
+            faults += [entry for entry in block.entries if entry.is_fault]
     return faults

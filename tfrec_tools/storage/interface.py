@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from tfrec_tools.errors import DatasetError
 
@@ -58,6 +58,14 @@ class Storage(Protocol):
 
     def read(self, path: bytes, expected_bytes: int | None = None) -> bytes:
         """Return the whole content of a file; its size is known or a guess. Raises OSError."""
+        ...
+
+    def read_range(self, path: bytes, start: int, stop: int) -> bytes:
+        """Return the bytes of a file from ``start`` to before ``stop``. Raises OSError."""
+        ...
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Open a file for reading from front to back. Raises OSError."""
         ...
 
     def chunks(self, path: bytes) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
+from typing import BinaryIO
 
 from tfrec_tools.errors import DatasetError
 from tfrec_tools.storage.interface import (
@@ -128,6 +129,20 @@ class LocalStorage:
             return content
         finally:
             os.close(descriptor)
+
+    def read_range(self, path: bytes, start: int, stop: int) -> bytes:
+        """Return the bytes of a file from ``start`` to before ``stop``. Raises OSError."""
+        with open(self._path(path), "rb", buffering=0) as stream:
+            stream.seek(start)
+            pieces = []
+            while start < stop and (piece := stream.read(stop - start)):
+                pieces.append(piece)
+                start += len(piece)
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Open a file for reading from front to back. Raises OSError."""
+        return open(self._path(path), "rb")
 
     def chunks(self, path: bytes) -> Iterator[bytes]:
         """Yield the content of a file piece by piece. Raises OSError."""

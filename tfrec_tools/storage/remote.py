@@ -7,7 +7,7 @@ import os
 import posixpath
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, cast
 
 import fsspec
 
@@ -96,6 +96,14 @@ class RemoteStorage:
     def read(self, path: bytes, expected_bytes: int | None = None) -> bytes:  # noqa: ARG002
         """Return the whole content of an object. Raises OSError."""
         return bytes(self._fs.cat_file(self._path(path)))
+
+    def read_range(self, path: bytes, start: int, stop: int) -> bytes:
+        """Return the bytes of an object from ``start`` to before ``stop``. Raises OSError."""
+        return bytes(self._fs.cat_file(self._path(path), start=start, end=stop))
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Open an object for reading from front to back. Raises OSError."""
+        return cast("BinaryIO", self._fs.open(self._path(path), "rb"))
 
     def chunks(self, path: bytes) -> Iterator[bytes]:
         """Yield the content of an object piece by piece. Raises OSError."""

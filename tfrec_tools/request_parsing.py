@@ -1,0 +1,241 @@
+"""From what people write, on the command line or in Python, to a request.
+
+Values come as people write them: ``"train=0.8,test=0.2"``, a schema's file name or mapping.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+from tfrec_tools.errors import RequestError
+from tfrec_tools.request import Check, CsvOptions, IfExists, OnError, Order, Request, SourceSpec
+from tfrec_tools.schema import Schema, SourceDefaults, SplitsSpec
+
+Choice = TypeVar("Choice", Order, Check, OnError)
+Ratios = Mapping[str, float | str] | str
+Globs = Mapping[str, str | Sequence[str]]
+
+
+def make_request(
+    source: str,
+    output: str,
+    *,
+    kind: str | None,
+    schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None,
+    splits: Ratios | None,
+    split_files: Globs | None,
+    split_by: str | None,
+    split_method: str,
+    stratify: str | None,
+    splits_from: str | None,
+    num_shards: int | Mapping[str, int] | str | None,
+    seed: int,
+    order: str,
+    check: str,
+    labels: bool | None,
+    exclude: Sequence[str],
+    columns: Sequence[str] | str | None,
+    target: str | None,
+    csv: CsvOptions | Mapping[str, Any] | None,
+    compression: str | None,
+    on_error: str,
+    max_errors: int | None,
+    fail_fast: bool,
+    overwrite: bool,
+    name: str | None,
+    spill_dir: str | None,
+) -> Request:
+    """Return the request that these values mean; see `convert`. Raises RequestError or SchemaError."""
+    loaded = _schema(schema)
+    defaults = loaded.source if loaded is not None else None
+    if labels is None and defaults is not None and not defaults.labels:
+        labels = False
+    if compression not in (None, "gzip"):
+        raise RequestError(f"compression must be gzip, or none at all (got {compression!r})")
+    asked = _splits(splits, split_files, split_by, stratify, split_method)
+    if asked is None and splits_from is None and loaded is not None:
+        asked = loaded.splits
+    if kind not in (None, "images", "csv", "table"):
+        raise RequestError(f"kind must be images, csv or table (got {kind!r})")
+    options = _csv_options(csv, defaults)
+    return Request(
+        source=SourceSpec(
+            root=source,
+            kind=_source_kind(source, kind, defaults),
+            labels=labels,
+            exclude=(*(defaults.exclude if defaults is not None else ()), *exclude),
+            csv=options,
+            columns=_columns(columns),
+            target=target,
+        ),
+        output=output,
+        schema=loaded,
+        splits=asked,
+        splits_from=_splits_from(splits_from),
+        num_shards=_num_shards(num_shards),
+        seed=seed,
+        order=_choice(Order, order, "order"),
+        check=_choice(Check, check, "check"),
+        compression="gzip" if compression else None,
+        on_error=_choice(OnError, on_error, "on_error"),
+        max_errors=max_errors,
+        fail_fast=fail_fast,
+        if_exists=IfExists.OVERWRITE if overwrite else IfExists.FAIL,
+        spill_dir=spill_dir,
+        name=name,
+    )
+
+
+def _source_kind(
+    source: str, kind: str | None, defaults: SourceDefaults | None
+) -> Literal["images", "csv", "table"]:
+    """Return the kind that was said, by flag or schema, or that the files tell."""
+    said = kind or (defaults.kind if defaults is not None else None)
+    if said is not None:
+        return said  # type: ignore[return-value]
+    from tfrec_tools.sources import table_listing
+
+    return table_listing.kind_of(source)
+
+
+def _csv_options(
+    given: CsvOptions | Mapping[str, Any] | None, defaults: SourceDefaults | None
+) -> CsvOptions:
+    """Return how CSV files are written: as given, else as the schema says."""
+    names = list(CsvOptions.__dataclass_fields__)
+    if isinstance(given, CsvOptions):
+        values = {name: getattr(given, name) for name in names}
+    else:
+        values = dict(given or {})
+        unknown = sorted(set(values) - set(names))
+        if unknown:
+            raise RequestError(f"csv options are {', '.join(names)} (got {unknown[0]!r})")
+    for name in ("column_names", "null_values"):
+        value = values.get(name)
+        if isinstance(value, str):
+            values[name] = tuple(value.split(","))
+        elif value is not None:
+            values[name] = tuple(value)
+    for name in names:
+        if values.get(name) is None and defaults is not None:
+            values[name] = getattr(defaults, name)
+    if values.get("delimiter") in ("tab", "\\t"):
+        values["delimiter"] = "\t"
+    try:  # the schema's own checks are those of the flags, too
+        SourceDefaults(**values)
+    except ValueError as error:
+        raise RequestError(str(error)) from None
+    return CsvOptions(**values)
+
+
+def _columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    if columns is None:
+        return None
+    names = columns.split(",") if isinstance(columns, str) else list(columns)
+    if not names or not all(names):
+        raise RequestError(f"columns must be names such as age,income (got {columns!r})")
+    return tuple(dict.fromkeys(names))
+
+
+def _schema(schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None) -> Schema | None:
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    from tfrec_tools import schema_files  # pydantic and YAML: 0.2 s that few conversions need
+
+    if isinstance(schema, Mapping):
+        return schema_files.parse_schema(schema)
+    return schema_files.load_schema(os.fspath(schema))
+
+
+def _choice(kinds: type[Choice], value: str, what: str) -> Choice:
+    try:
+        return kinds(value)
+    except ValueError:
+        known = " or ".join(repr(kind.value) for kind in kinds)
+        raise RequestError(f"{what} must be {known} (got {value!r})") from None
+
+
+def _splits(
+    ratios: Ratios | None,
+    files: Globs | None,
+    by: str | None,
+    stratify: str | None,
+    method: str,
+) -> SplitsSpec | None:
+    if method not in ("hash", "order"):
+        raise RequestError(f"the split method must be hash or order (got {method!r})")
+    if ratios is None and not files:
+        if by or stratify or method == "order":
+            flag = "--split-by" if by else "--stratify" if stratify else "--split-method"
+            raise RequestError(f"{flag} goes with ratios, such as --splits train=0.8,test=0.2")
+        return None
+    if ratios is not None and files:
+        raise RequestError("splits are made either by ratios (--splits) or by patterns (--split)")
+    if isinstance(ratios, str):
+        ratios = named_values(ratios, "--splits", "train=0.8,test=0.2")
+    globs = {n: (g,) if isinstance(g, str) else tuple(g) for n, g in (files or {}).items()}
+    try:
+        return SplitsSpec(
+            ratios=ratios,
+            files=globs or None,
+            by=by,
+            stratify=stratify,
+            method=method,  # type: ignore[arg-type]
+        )
+    except ValueError as error:
+        raise RequestError(f"splits: {error}") from None
+
+
+def named_values(text: str, flag: str, example: str) -> dict[str, str]:
+    """Return ``a=1,b=2`` as a mapping. Raises RequestError naming the flag."""
+    values: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or not name or not value.strip() or name in values:
+            raise RequestError(f"{flag} must look like {example} (got {text!r})")
+        values[name] = value.strip()
+    return values
+
+
+def named_globs(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """Return ``NAME=GLOB`` pairs as globs per name. Raises RequestError."""
+    globs: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, equals, glob = pair.partition("=")
+        if not equals or not name or not glob:
+            raise RequestError(f"--split must look like test='fold1/**' (got {pair!r})")
+        globs.setdefault(name, []).append(glob)
+    return globs
+
+
+def _num_shards(value: int | Mapping[str, int] | str | None) -> int | Mapping[str, int] | None:
+    if not isinstance(value, str):
+        return value
+    try:
+        if "=" not in value:
+            return int(value)
+        named = named_values(value, "--num-shards", "8, or train=16,test=2")
+        return {name: int(number) for name, number in named.items()}
+    except ValueError as error:
+        if isinstance(error, RequestError):
+            raise
+        raise RequestError(
+            f"--num-shards must look like 8, or train=16,test=2 (got {value!r})"
+        ) from None
+
+
+def _splits_from(path: str | None) -> Mapping[str, object] | None:
+    if path is None:
+        return None
+    from tfrec_tools.manifest_files import load_manifest
+    from tfrec_tools.schema import ClassLabelFeature
+
+    manifest = load_manifest(path.removesuffix("/manifest.json"))
+    labels = manifest.schema.features_of(ClassLabelFeature)
+    return {
+        "splits_rule": manifest.splits_rule,
+        "class_names": {name: list(feature.names or ()) for name, feature in labels.items()},
+    }

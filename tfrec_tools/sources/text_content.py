@@ -1,0 +1,153 @@
+"""The bytes of text files: decompressed, and as UTF-8 whatever their encoding."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import lzma
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from tfrec_tools.errors import RequestError, SourceError
+from tfrec_tools.records import path_text
+from tfrec_tools.storage import Storage, reason_of
+from tfrec_tools.tables import Compression, TableFile
+
+READ_BYTES = 4 << 20
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def encoding_of_bom(head: bytes) -> tuple[str, int] | None:
+    """Return the encoding that a byte order mark names, and the mark's length."""
+    return next(((name, len(bom)) for bom, name in _BOMS if head.startswith(bom)), None)
+
+
+def known_encoding(name: str) -> str:
+    """Return the encoding's usual name. Raises RequestError if Python knows none such."""
+    try:
+        found = codecs.lookup(name).name
+        b"".decode(found)
+    except (LookupError, UnicodeError, ValueError):
+        raise RequestError(
+            f"--encoding must name an encoding such as utf-8, cp1252 or utf-16 (got {name!r})"
+        ) from None
+    return "utf-8" if found in ("utf-8-sig", "utf-8", "ascii") else found
+
+
+def is_single_byte(encoding: str) -> bool:
+    """Say whether each byte is one character, the first 128 those of ASCII.
+
+    Such files can be cut anywhere, as those in UTF-8 can.
+    """
+    every = bytes(range(256)).decode(encoding, "replace")
+    return len(every) == 256 and every[:128].encode("ascii", "replace") == bytes(range(128))
+
+
+def can_be_cut(file: TableFile) -> bool:
+    """Say whether ranges of the file's bytes can be read by themselves."""
+    return file.compression is None and (file.encoding == "utf-8" or is_single_byte(file.encoding))
+
+
+def as_utf8(data: bytes, file: TableFile, start: int) -> bytes:
+    """Return a range of a file that can be cut as UTF-8; ``start`` is its offset.
+
+    Files in UTF-8 are returned as they are: whether their cells are valid is tested later.
+    Raises SourceError naming the first byte that does not fit.
+    """
+    if file.encoding == "utf-8":
+        return data
+    try:
+        return data.decode(file.encoding).encode()
+    except UnicodeDecodeError as error:
+        raise _wrong_encoding(file, data[error.start], start + error.start) from None
+
+
+def _wrong_encoding(file: TableFile, byte: int, offset: int) -> SourceError:
+    return SourceError(
+        f"{path_text(file.key)} must be text in {file.encoding} (byte 0x{byte:02x} at {offset:,} "
+        "is none); give --encoding"
+    )
+
+
+def blocks(storage: Storage, file: TableFile, num_bytes: int) -> Iterator[bytes]:
+    """Yield the whole content as UTF-8 in blocks of ``num_bytes``, byte order marks left out.
+
+    Raises SourceError if the file cannot be read, is truncated or in another encoding.
+    """
+    pending = bytearray()
+    for piece in _utf8_pieces(storage, file):
+        pending += piece
+        while len(pending) >= num_bytes:
+            yield bytes(pending[:num_bytes])
+            del pending[:num_bytes]
+    if pending:
+        yield bytes(pending)
+
+
+def blocks_of_bytes(storage: Storage, file: TableFile) -> Iterator[bytes]:
+    """Yield the decompressed content as it is, piece by piece. Raises SourceError."""
+    return _plain_pieces(storage, file)
+
+
+def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
+    offset = 0
+    decoder = None if file.encoding == "utf-8" else codecs.getincrementaldecoder(file.encoding)()
+    first = True
+    for piece in _plain_pieces(storage, file):
+        if first:
+            bom = encoding_of_bom(piece)
+            first = False
+            if bom is not None and (bom[0] == file.encoding):
+                piece = piece[bom[1] :]
+        if decoder is None:
+            yield piece
+            continue
+        try:
+            yield decoder.decode(piece).encode()
+        except UnicodeDecodeError as error:
+            raise _wrong_encoding(file, error.object[error.start], offset + error.start) from None
+        offset += len(piece)
+    if decoder is not None:
+        try:
+            yield decoder.decode(b"", final=True).encode()
+        except UnicodeDecodeError as error:
+            raise _wrong_encoding(file, error.object[error.start], offset) from None
+
+
+def _plain_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
+    """Yield the decompressed content; members that follow one another are read to the end."""
+    name = path_text(file.key)
+    try:
+        with _opened(storage, file) as stream:
+            while piece := stream.read(READ_BYTES):
+                yield piece
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise SourceError(f"{name} could not be read: {reason_of(error)}") from None
+        raise SourceError(
+            f"{name} must be a whole {file.compression} file (it is truncated or damaged); get it anew"
+        ) from None
+
+
+@contextlib.contextmanager
+def _opened(storage: Storage, file: TableFile) -> Iterator[BinaryIO]:
+    with storage.open(file.key) as raw:
+        yield decompressed(raw, file.compression)
+
+
+def decompressed(raw: BinaryIO, compression: Compression | None) -> BinaryIO:
+    """Return a stream of the decompressed content."""
+    if compression is None:
+        return raw
+    if compression == "xz":
+        return lzma.open(raw)  # type: ignore[return-value]
+    return pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression)  # type: ignore[no-any-return]

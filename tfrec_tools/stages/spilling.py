@@ -1,0 +1,117 @@
+"""Spill files: encoded records of one unit, grouped by ranges of ranks, until shards are written.
+
+An Arrow IPC file per unit, with a record batch per range (and chunk of the unit). Which batch
+belongs to which range is kept in the unit's result. A shard is written range by range, so
+that memory depends on the size of a range, not on that of a shard or of the input.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import ipc
+
+from tfrec_tools.errors import DatasetError
+from tfrec_tools.storage import reason_of
+
+CHUNK_BYTES = 24 << 20
+"""Encoded bytes that are gathered before they are written, grouped by range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spill:
+    """A spill file; ``bins``: the range of each batch in it, as int64 bytes."""
+
+    path: str
+    bins: bytes
+
+    def batches_of(self, bin_index: int) -> NDArray[np.int64]:
+        """Return the numbers of the batches of one range."""
+        return np.flatnonzero(np.frombuffer(self.bins, dtype=np.int64) == bin_index)
+
+
+@dataclass(slots=True)
+class SpillWriter:
+    """Gathers batches, and writes them grouped by range. Not shared between threads."""
+
+    path: str
+    _bins: list[int] = field(default_factory=list)
+    _pending: list[tuple[pa.RecordBatch, NDArray[np.int64]]] = field(default_factory=list)
+    _pending_bytes: int = 0
+    _sink: pa.OSFile | None = None
+    _writer: ipc.RecordBatchFileWriter | None = None
+
+    def add(self, batch: pa.RecordBatch, bins: NDArray[np.int64]) -> None:
+        """Keep a batch, whose i-th record belongs to the range ``bins[i]``."""
+        self._pending.append((batch, bins))
+        self._pending_bytes += batch.nbytes
+        if self._pending_bytes >= CHUNK_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending. Raises DatasetError if it cannot be written."""
+        if not self._pending:
+            return
+        table = pa.Table.from_batches([batch for batch, _ in self._pending])
+        bins = np.concatenate([found for _, found in self._pending])
+        self._pending, self._pending_bytes = [], 0
+        order = np.argsort(bins, kind="stable")
+        bins = bins[order]
+        (batch,) = table.combine_chunks().take(order).to_batches() or (None,)
+        if batch is None:
+            return
+        borders = np.flatnonzero(np.diff(bins)) + 1
+        starts = np.concatenate(([0], borders))
+        stops = np.concatenate((borders, [len(bins)]))
+        try:
+            if self._writer is None:
+                self._sink = pa.OSFile(self.path, "wb")
+                self._writer = ipc.new_file(self._sink, table.schema)
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+                self._writer.write_batch(batch.slice(start, stop - start))
+                self._bins.append(int(bins[start]))
+        except OSError as error:
+            raise _cannot_spill(error) from None
+
+    def close(self) -> Spill | None:
+        """Finish the file, and return it; None if nothing was added."""
+        self.flush()
+        if self._writer is None or self._sink is None:
+            return None
+        try:
+            self._writer.close()
+            self._sink.close()
+        except OSError as error:
+            raise _cannot_spill(error) from None
+        return Spill(self.path, np.array(self._bins, dtype=np.int64).tobytes())
+
+
+def _cannot_spill(error: OSError) -> DatasetError:
+    return DatasetError(
+        f"temporary files could not be written: {reason_of(error)}; make room, or give another "
+        "folder with --spill-dir"
+    )
+
+
+def read_range(spills: Sequence[Spill], bin_index: int) -> pa.Table | None:
+    """Return all records of one range, those of earlier units first; None if there are none."""
+    batches: list[pa.RecordBatch] = []
+    for spill in spills:
+        numbers = spill.batches_of(bin_index)
+        if len(numbers):
+            with pa.OSFile(spill.path, "rb") as source:
+                reader = ipc.open_file(source)
+                batches += [reader.get_batch(number) for number in numbers.tolist()]
+    return pa.Table.from_batches(batches) if batches else None
+
+
+def remove(spills: Iterator[Spill] | Sequence[Spill]) -> None:
+    """Remove spill files."""
+    for spill in spills:
+        if os.path.exists(spill.path):
+            os.remove(spill.path)

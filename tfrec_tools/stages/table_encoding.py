@@ -1,0 +1,302 @@
+"""The stage that reads one unit of a table, encodes it, and spills its records by rank.
+
+Cells become the columns of the schema; each record gets its split, shard and rank from its
+file's key and its position there. Records that only hold cells are spilled as finished
+frames. Those that name files are spilled as columns: their files are read in final order,
+when the shard is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tfrec_tools import example_codec, placement, record_framing, splitting
+from tfrec_tools.plan import Plan
+from tfrec_tools.records import MAX_LISTED_FAULTS, Action, ReportEntry, path_text
+from tfrec_tools.request import OnError, Order
+from tfrec_tools.schema import ImageFeature, NumberFeature, encode_cells, encode_packed
+from tfrec_tools.schema.class_label import UNKNOWN_CLASS
+from tfrec_tools.sources import table_source
+from tfrec_tools.sources.references import reference_paths
+from tfrec_tools.stages.spilling import Spill, SpillWriter
+from tfrec_tools.stages.table_reading import labels_of
+from tfrec_tools.statistics import ColumnStatistics
+from tfrec_tools.tables import CellFault, TableBatch, TableUnit
+
+RANK_HIGH, RANK_LOW, FRAME = "rank_high", "rank_low", "frame"
+KEY, ROW = "key", "row"
+VALUE, REFERENCE = "value:", "reference:"
+"""Columns of a spilled batch; what a record's features hold, and the files they name."""
+
+OnProgress = Callable[[int, int, int], None]
+"""Called after each batch with the records, bytes and rejected records that it added."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitResult:
+    """What encoding one unit gave; per split how many records, and their statistics.
+
+    ``unknown``: labels that are no classes, with their counts, per feature.
+    """
+
+    index: int
+    spill: Spill | None = None
+    num_records: Mapping[str, int] = field(default_factory=dict)
+    num_rejected: int = 0
+    statistics: Mapping[str, Mapping[str, ColumnStatistics]] = field(default_factory=dict)
+    entries: tuple[ReportEntry, ...] = ()
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Encoded:
+    """One batch: columns of the records that fit, and which of the batch these are."""
+
+    columns: dict[str, pa.Array]
+    references: dict[str, pa.Array]
+    kept: NDArray[np.int64]
+    faults: list[CellFault]
+    unknown: dict[str, Mapping[str, int]]
+
+
+def encode_unit(
+    plan: Plan, unit: TableUnit, spill_path: str, on_progress: OnProgress | None = None
+) -> UnitResult:
+    """Read and encode a unit, and spill its records to a file at ``spill_path``.
+
+    With ``on_error="fail"`` nothing is spilled from the first fault on, and the unit is given
+    up after 20 (one with ``fail_fast``); unknown labels are looked for to its end.
+    """
+    assert plan.table is not None
+    fail = plan.request.on_error is OnError.FAIL
+    limit = 1 if plan.request.fail_fast else MAX_LISTED_FAULTS
+    columns = _columns(plan)
+    storage = table_source.table_storage(plan.request)
+    writer = SpillWriter(spill_path)
+    entries: list[ReportEntry] = []
+    counts: dict[str, int] = {}
+    statistics: dict[str, dict[str, ColumnStatistics]] = {}
+    unknown: dict[str, dict[str, int]] = {}
+    num_rejected = first_index = 0
+    for part in unit.parts:
+        bytes_per_record = part.num_bytes / max(part.num_records, 1)
+        for batch in table_source.read_part(storage, plan.table.source, part, columns):
+            found = _encode(plan, batch)
+            number = len(found.faults) + len(batch.rejected)
+            num_rejected += number
+            _count_unknown(unknown, found.unknown)
+            if len(entries) < limit or not fail:
+                entries += _entries(batch, [*batch.rejected, *found.faults])
+            if on_progress is not None:
+                size = int(bytes_per_record * (len(batch) + len(batch.rejected)))
+                on_progress(len(batch) + len(batch.rejected), size, number)
+            if fail and entries and not unknown and len(entries) >= limit:
+                break
+            if not (fail and (entries or unknown)) and len(found.kept):
+                split, ranks = _place(plan, unit, batch, found.kept, first_index)
+                for index, name in enumerate(plan.splits.names):
+                    here = split == index
+                    counts[name] = counts.get(name, 0) + int(np.count_nonzero(here))
+                    _count(plan, statistics.setdefault(name, {}), found.columns, here)
+                writer.add(_spilled(batch, found, ranks), _bins(plan, split, ranks))
+        first_index += part.num_records
+    return UnitResult(
+        index=unit.index,
+        spill=writer.close(),
+        num_records=counts,
+        num_rejected=num_rejected,
+        statistics=statistics,
+        entries=tuple(sorted(entries)[:limit] if fail else sorted(entries)),
+        unknown=unknown,
+    )
+
+
+def _columns(plan: Plan) -> tuple[str, ...]:
+    """Return the columns of the source that are needed, each once."""
+    assert plan.table is not None
+    named = [column for columns in plan.table.inputs.values() for column in columns]
+    if plan.splits.by is not None:
+        named.append(plan.splits.by)
+    return tuple(dict.fromkeys(named))
+
+
+def _encode(plan: Plan, batch: TableBatch) -> _Encoded:
+    """Encode all features of a batch; the first fault of a record is the one that counts."""
+    assert plan.table is not None
+    faults: dict[int, tuple[str, str]] = {}
+    columns: dict[str, pa.Array] = {}
+    references: dict[str, pa.Array] = {}
+    unknown: dict[str, Mapping[str, int]] = {}
+    decimal = plan.table.source.decimal
+    for name, feature in plan.schema.features.items():
+        inputs = plan.table.inputs[name]
+        if isinstance(feature, ImageFeature):
+            paths = reference_paths(batch.columns[inputs[0]], feature.root or "")
+            for index in (i for i, path in enumerate(paths) if path is None):
+                what = "must name a file" + (f" below {feature.root}" if feature.root else "")
+                value = _shown(batch.columns[inputs[0]][index])
+                faults.setdefault(index, (inputs[0], f"{what} (got {value})"))
+            references[name] = pa.array(paths, pa.binary())
+            continue
+        if isinstance(feature, NumberFeature) and feature.columns is not None:
+            cells = [(column, batch.columns[column]) for column in inputs]
+            encoded = encode_packed(feature, cells, decimal=decimal)
+            column = ""
+        else:
+            encoded = encode_cells(feature, batch.columns[inputs[0]], decimal=decimal)
+            column = inputs[0]
+        if encoded.unknown:
+            unknown[name] = encoded.unknown
+        for index, reason in encoded.faults.items():
+            faults.setdefault(index, (column, reason))
+        columns[name] = encoded.values
+    kept = np.arange(len(batch))
+    if faults:
+        kept = np.delete(kept, np.fromiter(faults, np.int64, len(faults)))
+        here = pa.array(kept)
+        columns = {name: values.take(here) for name, values in columns.items()}
+        references = {name: paths.take(here) for name, paths in references.items()}
+    rows = batch.rows() if faults else ()
+    return _Encoded(
+        columns=columns,
+        references=references,
+        kept=kept,
+        faults=[
+            CellFault(int(rows[index]), column, reason)
+            for index, (column, reason) in sorted(faults.items())
+        ],
+        unknown=unknown,
+    )
+
+
+def _shown(value: pa.Scalar) -> str:
+    raw = value.as_py()
+    return repr(raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw)
+
+
+def _count_unknown(into: dict[str, dict[str, int]], found: Mapping[str, Mapping[str, int]]) -> None:
+    for name, labels in found.items():
+        counts = into.setdefault(name, {})
+        for label, number in labels.items():
+            counts[label] = counts.get(label, 0) + number
+
+
+def _entries(batch: TableBatch, faults: list[CellFault]) -> list[ReportEntry]:
+    path = path_text(batch.key)
+    return [
+        ReportEntry(path, Action.SKIPPED.value, fault.reason, row=fault.row, column=fault.column)
+        for fault in faults
+    ]
+
+
+def is_unknown_class(entry: ReportEntry) -> bool:
+    """Say whether the record was rejected for a label that is no class."""
+    return UNKNOWN_CLASS in entry.reason
+
+
+def _count(
+    plan: Plan,
+    statistics: dict[str, ColumnStatistics],
+    columns: Mapping[str, pa.Array],
+    here: NDArray[np.bool_],
+) -> None:
+    """Add the records that are ``here`` to the statistics of their split."""
+    if not here.any():
+        return
+    mask = None if here.all() else pa.array(here)
+    for name, values in columns.items():
+        own = values if mask is None else values.filter(mask)
+        statistics.setdefault(name, ColumnStatistics()).add(plan.schema.features[name], own)
+
+
+def _place(
+    plan: Plan, unit: TableUnit, batch: TableBatch, kept: NDArray[np.int64], first_index: int
+) -> tuple[NDArray[np.int64], placement.Ranks]:
+    """Return split index and rank of the records that were kept."""
+    positions = batch.positions[kept]
+    global_positions = unit.first_position + first_index + batch.indices[kept]
+    split = _splits(plan, unit, batch, kept, global_positions)
+    if plan.request.order is not Order.SOURCE:
+        return split, placement.ranks_in_file(batch.key, positions, seed=plan.request.seed)
+    assert plan.table is not None
+    starts = np.array((0, *plan.table.cuts[:-1]), dtype=np.int64)
+    high, low = np.zeros(len(split), np.uint64), np.zeros(len(split), np.uint64)
+    group = split if len(plan.num_positions) > 1 else np.zeros_like(split)
+    for index, num_positions in enumerate(plan.num_positions):
+        here = np.flatnonzero(group == index)
+        own = global_positions[here] - (starts[index] if plan.table.cuts else 0)
+        high[here], low[here] = placement.source_order_ranks(own, num_positions)
+    return split, placement.Ranks(high, low)
+
+
+def _splits(
+    plan: Plan,
+    unit: TableUnit,
+    batch: TableBatch,
+    kept: NDArray[np.int64],
+    global_positions: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    rule = plan.splits
+    assert plan.table is not None
+    match rule.method:
+        case "one":
+            return np.zeros(len(kept), dtype=np.int64)
+        case "files" | "folders":
+            return np.full(len(kept), rule.names.index(unit.split or ""), dtype=np.int64)
+        case "order":
+            return np.searchsorted(np.array(plan.table.cuts[:-1]), global_positions, side="right")
+        case "hash" if rule.by is not None:
+            # Equal values have one hash: it is computed per distinct value.
+            values = labels_of(batch.columns[rule.by].take(pa.array(kept)))
+            distinct = {value: number for number, value in enumerate(dict.fromkeys(values))}
+            hashes = placement.split_hashes(distinct, seed=rule.seed)
+            which = np.fromiter((distinct[value] for value in values), np.int64, len(values))
+            return np.asarray(splitting.splits_of_hashes(rule, hashes[which], None), np.int64)
+    hashes = placement.split_hashes_in_file(batch.key, batch.positions[kept], seed=rule.seed)
+    labels = None
+    if rule.stratify is not None:
+        (column,) = plan.table.inputs[rule.stratify]
+        labels = labels_of(batch.columns[column].take(pa.array(kept)))
+    return np.asarray(splitting.splits_of_hashes(rule, hashes, labels), np.int64)
+
+
+def bin_starts(plan: Plan) -> NDArray[np.int64]:
+    """Return the number of the first range of each split, and the number of all at the end."""
+    assert plan.table is not None
+    sizes = [
+        shards * ranges
+        for shards, ranges in zip(plan.num_shards, plan.table.num_ranges, strict=True)
+    ]
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+
+
+def _bins(plan: Plan, split: NDArray[np.int64], ranks: placement.Ranks) -> NDArray[np.int64]:
+    """Return the range that each record falls in, counted over all splits."""
+    starts = bin_starts(plan)
+    bins = np.zeros(len(split), dtype=np.int64)
+    for index in range(len(plan.num_shards)):
+        here = np.flatnonzero(split == index)
+        own = placement.Ranks(ranks.high[here], ranks.low[here])
+        number = int(starts[index + 1] - starts[index])
+        bins[here] = starts[index] + placement.shard_indices(own, number)
+    return bins
+
+
+def _spilled(batch: TableBatch, found: _Encoded, ranks: placement.Ranks) -> pa.RecordBatch:
+    columns: dict[str, pa.Array] = {
+        RANK_HIGH: pa.array(ranks.high),
+        RANK_LOW: pa.array(ranks.low),
+    }
+    if not found.references:
+        columns[FRAME] = record_framing.frames(example_codec.encode(found.columns).payloads)
+        return pa.RecordBatch.from_pydict(columns)
+    columns[KEY] = pa.repeat(pa.scalar(batch.key, pa.binary()), len(found.kept))
+    columns[ROW] = pa.array(batch.rows()[found.kept])
+    columns |= {VALUE + name: values for name, values in found.columns.items()}
+    columns |= {REFERENCE + name: paths for name, paths in found.references.items()}
+    return pa.RecordBatch.from_pydict(columns)

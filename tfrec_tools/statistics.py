@@ -1,0 +1,186 @@
+"""What is counted of the values of a feature: exact integers, floats summed in a fixed order.
+
+Partial statistics are made per unit (or shard) and split, and merged in the order of the
+units, so that every engine ends with the same numbers. Mean and standard deviation are
+merged by the method of Chan, Golub and LeVeque (1979), which does not cancel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tfrec_tools.schema import BytesFeature, ClassLabelFeature, Feature, Float64Feature, TextFeature
+
+MAX_DISTINCT = 10_000
+"""Distinct values are counted exactly up to so many; of more, only that there are more."""
+
+_SHORT_BYTES = 32  # longer texts are told apart by a 128-bit hash
+_HALF = np.int64(32)
+
+
+@dataclass(slots=True)
+class ColumnStatistics:
+    """Counts over some records of one feature, in the order in which batches were added.
+
+    ``distinct`` is None once there are more than MAX_DISTINCT.
+    """
+
+    num_records: int = 0
+    num_missing: int = 0
+    num_values: int = 0
+    least: int | float | None = None
+    most: int | float | None = None
+    total: int | float = 0
+    spread: float = 0.0
+    distinct: set[Any] | None = field(default_factory=set)
+    counts: list[int] | None = None
+
+    def add(self, feature: Feature, column: pa.Array) -> None:
+        """Count a batch of encoded values: scalars, or lists where a record has many."""
+        self.num_records += len(column)
+        values = column
+        if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
+            lengths = pc.fill_null(pc.list_value_length(column), 0)
+            self.num_missing += int(pc.sum(pc.equal(lengths, 0)).as_py() or 0)
+            values = column.flatten()
+        else:
+            self.num_missing += column.null_count
+            values = column.drop_null() if column.null_count else column
+        if isinstance(feature, Float64Feature) and not pa.types.is_floating(values.type):
+            values = _doubles(values)
+        if isinstance(feature, ClassLabelFeature):
+            self._count_classes(feature, values)
+        elif isinstance(feature, (TextFeature, BytesFeature)):
+            text = isinstance(feature, TextFeature)
+            self._count_distinct(values)
+            strings = values.view(pa.large_string()) if text else values
+            length = pc.utf8_length(strings) if text else pc.binary_length(strings)
+            self._count_numbers(np.asarray(length, dtype=np.int64))
+        else:
+            numbers = np.asarray(values)
+            if numbers.dtype.kind == "f":
+                is_nan = np.isnan(numbers)
+                if is_nan.any():
+                    if len(values) == len(column):
+                        self.num_missing += int(np.count_nonzero(is_nan))
+                    numbers = numbers[~is_nan]
+                    values = pa.array(numbers)
+            self._count_distinct(values)
+            self._count_numbers(numbers)
+
+    def _count_classes(self, feature: ClassLabelFeature, values: pa.Array) -> None:
+        self.num_values += len(values)
+        counts = np.bincount(np.asarray(values), minlength=len(feature.names or ())).tolist()
+        before = self.counts or [0] * len(counts)
+        self.counts = [a + b for a, b in zip(before, counts, strict=True)]
+
+    def _count_distinct(self, values: pa.Array) -> None:
+        if self.distinct is None:
+            return
+        found = pc.unique(values)
+        if len(found) > MAX_DISTINCT:
+            self.distinct = None
+            return
+        self.distinct.update(map(_identity, found.to_pylist()))
+        if len(self.distinct) > MAX_DISTINCT:
+            self.distinct = None
+
+    def _count_numbers(self, numbers: np.ndarray) -> None:
+        if not len(numbers):
+            return
+        batch = ColumnStatistics(num_values=len(numbers))
+        least, most = numbers.min(), numbers.max()
+        batch.least, batch.most = least.item(), most.item()
+        doubles = numbers.astype(np.float64)
+        if numbers.dtype.kind == "f":
+            batch.total = float(doubles.sum())
+        else:  # in two halves, which cannot overflow
+            low = numbers & np.int64(0xFFFFFFFF)
+            batch.total = (int((numbers >> _HALF).sum()) << 32) + int(low.sum())
+        mean = batch.total / len(numbers)
+        if math.isfinite(mean):
+            batch.spread = float(np.square(doubles - mean).sum())
+        self._merge_numbers(batch)
+
+    def _merge_numbers(self, other: ColumnStatistics) -> None:
+        if not other.num_values or other.least is None or other.most is None:
+            self.num_values += other.num_values
+            return
+        if self.num_values and self.least is not None and self.most is not None:
+            difference = other.total / other.num_values - self.total / self.num_values
+            both = self.num_values + other.num_values
+            weight = self.num_values * other.num_values / both
+            self.spread = math.fsum([self.spread, other.spread, difference * difference * weight])
+            self.least, self.most = min(self.least, other.least), max(self.most, other.most)
+            self.total = self.total + other.total
+        else:
+            self.least, self.most = other.least, other.most
+            self.total, self.spread = other.total, other.spread
+        self.num_values += other.num_values
+
+    def merge(self, other: ColumnStatistics) -> None:
+        """Add what was counted of later records."""
+        self.num_records += other.num_records
+        self.num_missing += other.num_missing
+        if other.counts is not None:
+            before = self.counts or [0] * len(other.counts)
+            self.counts = [a + b for a, b in zip(before, other.counts, strict=True)]
+            self.num_values += other.num_values
+        else:
+            self._merge_numbers(other)
+        if self.distinct is not None:
+            self.distinct = None if other.distinct is None else self.distinct | other.distinct
+            if self.distinct is not None and len(self.distinct) > MAX_DISTINCT:
+                self.distinct = None
+
+    def to_dict(self, feature: Feature) -> dict[str, Any]:
+        """Return the statistics as the manifest holds them."""
+        data: dict[str, Any] = {"missing": self.num_missing, "values": self.num_values}
+        if isinstance(feature, ClassLabelFeature):
+            return data | {"counts": self.counts or [0] * len(feature.names or ())}
+        suffix = "_length" if isinstance(feature, (TextFeature, BytesFeature)) else ""
+        if self.num_values and self.least is not None:
+            numbers = {
+                "min": self.least,
+                "max": self.most,
+                "mean": self.total / self.num_values,
+                "std": math.sqrt(self.spread / self.num_values),
+            }
+            data |= {
+                f"{name}{suffix}": number
+                for name, number in numbers.items()
+                if number is not None and math.isfinite(number)
+            }
+        return data | {"distinct": None if self.distinct is None else len(self.distinct)}
+
+
+def _identity(value: Any) -> Any:
+    """Return what tells a value apart from others, short."""
+    if isinstance(value, bytes) and len(value) > _SHORT_BYTES:
+        return hashlib.blake2b(value, digest_size=16).digest()
+    return value
+
+
+def _doubles(values: pa.Array) -> pa.Array:
+    """Return the float64 values whose bytes (large_binary) a feature stores."""
+    data = b"".join(values.to_pylist())
+    return pa.array(np.frombuffer(data, dtype="<f8"))
+
+
+def merged(
+    parts: Sequence[Mapping[str, ColumnStatistics]],
+) -> dict[str, ColumnStatistics]:
+    """Return the statistics of several units together, in their order."""
+    found: dict[str, ColumnStatistics] = {}
+    for part in parts:
+        for name, statistics in part.items():
+            found.setdefault(name, ColumnStatistics()).merge(statistics)
+    return found
