@@ -7,8 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
+
+from tfrec_tools import example_codec, shard_files
+from tfrec_tools.manifest_files import load_manifest
+from tfrec_tools.sources import csv_scanning, csv_table, text_ranges
+from tfrec_tools.storage import open_storage
 
 DrawImage = Callable[..., Path]
 DrawFolder = Callable[..., Path]
@@ -58,3 +64,37 @@ def file_hashes() -> FileHashes:
         }
 
     return hashes
+
+
+ReadDataset = Callable[..., "list[dict[str, list[object]]]"]
+SmallBlocks = Callable[[int], None]
+
+
+@pytest.fixture
+def read_dataset() -> ReadDataset:
+    """Return all records of a split in order, decoded by our own codec: lists by feature."""
+
+    def read(out: Path | str, split: str = "train") -> list[dict[str, list[object]]]:
+        storage = open_storage(str(out))
+        found = []
+        for shard in load_manifest(str(out)).split(split).shards:
+            payloads = shard_files.read_payloads(storage, shard.name.encode())
+            columns = example_codec.decode(pa.array(payloads, pa.large_binary()))
+            values = [column.to_pylist() for column in columns.values()]
+            found += [
+                dict(zip(columns, record, strict=True)) for record in zip(*values, strict=True)
+            ]
+        return found
+
+    return read
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> SmallBlocks:
+    """Make blocks of text files so small that a few lines take several."""
+
+    def change(num_bytes: int) -> None:
+        for module in (csv_scanning, text_ranges, csv_table):
+            monkeypatch.setattr(module, "BLOCK_BYTES", num_bytes)
+
+    return change

@@ -57,9 +57,9 @@ DEFAULT_SCHEMA = Schema(
 class TablePlan:
     """What a plan holds for a table besides.
 
-    ``inputs``: the columns that each feature is made of. ``num_records`` of each split that
-    names or order decide, else of all. ``num_ranges``: into how many ranges of ranks each
-    shard of a split is cut, so that one range fits in memory.
+    ``inputs``: the columns that each feature is made of. ``num_ranges``: into how many ranges
+    of ranks each shard of a split is cut, so that one range fits in memory. ``cuts``: the
+    positions before which the splits end that are cut by order.
     """
 
     source: Table

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
 FRAME_BYTES = HEADER_BYTES + FOOTER_BYTES
+_MAX_TABLE = 1 << 16
 
 _MASK_DELTA = 0xA282EAD8
 _UINT32 = 0xFFFFFFFF
@@ -77,7 +78,14 @@ def frames(payloads: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
         map(google_crc32c.value, payloads.to_pylist()), dtype=np.uint32, count=len(payloads)
     )
     masked_crcs = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(_MASK_DELTA)
-    lengths, which = np.unique(np.asarray(pc.binary_length(payloads)), return_inverse=True)
+    sizes = np.asarray(pc.binary_length(payloads))
+    if len(sizes) and int(sizes.max()) < _MAX_TABLE:  # quicker than sorting
+        lengths = np.flatnonzero(np.bincount(sizes))
+        number_of = np.zeros(int(lengths[-1]) + 1, dtype=np.int32)
+        number_of[lengths] = np.arange(len(lengths), dtype=np.int32)
+        which = number_of[sizes]
+    else:
+        lengths, which = np.unique(sizes, return_inverse=True)
     headers = pa.array([header(length) for length in lengths.tolist()], pa.large_binary())
     footers = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(FOOTER_BYTES), len(crcs), [None, pa.py_buffer(masked_crcs.astype("<u4"))]

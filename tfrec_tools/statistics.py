@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ _HALF = np.int64(32)
 class ColumnStatistics:
     """Counts over some records of one feature, in the order in which batches were added.
 
-    ``distinct`` is None once there are more than MAX_DISTINCT.
+    ``distinct``: the values that differ, unless there are ``too_many``.
     """
 
     num_records: int = 0
@@ -40,7 +39,8 @@ class ColumnStatistics:
     most: int | float | None = None
     total: int | float = 0
     spread: float = 0.0
-    distinct: set[Any] | None = field(default_factory=set)
+    distinct: pa.Array | None = None
+    too_many: bool = False
     counts: list[int] | None = None
 
     def add(self, feature: Feature, column: pa.Array) -> None:
@@ -83,15 +83,14 @@ class ColumnStatistics:
         self.counts = [a + b for a, b in zip(before, counts, strict=True)]
 
     def _count_distinct(self, values: pa.Array) -> None:
-        if self.distinct is None:
-            return
-        found = pc.unique(values)
-        if len(found) > MAX_DISTINCT:
-            self.distinct = None
-            return
-        self.distinct.update(map(_identity, found.to_pylist()))
-        if len(self.distinct) > MAX_DISTINCT:
-            self.distinct = None
+        if not self.too_many and len(values):
+            self._merge_distinct(_short(pc.unique(values)))
+
+    def _merge_distinct(self, found: pa.Array) -> None:
+        if self.distinct is not None and len(found) <= MAX_DISTINCT:
+            found = pc.unique(pa.concat_arrays([self.distinct, found]))
+        self.too_many = len(found) > MAX_DISTINCT
+        self.distinct = None if self.too_many else found
 
     def _count_numbers(self, numbers: np.ndarray) -> None:
         if not len(numbers):
@@ -136,10 +135,10 @@ class ColumnStatistics:
             self.num_values += other.num_values
         else:
             self._merge_numbers(other)
-        if self.distinct is not None:
-            self.distinct = None if other.distinct is None else self.distinct | other.distinct
-            if self.distinct is not None and len(self.distinct) > MAX_DISTINCT:
-                self.distinct = None
+        if other.too_many:
+            self.distinct, self.too_many = None, True
+        elif other.distinct is not None and not self.too_many:
+            self._merge_distinct(other.distinct)
 
     def to_dict(self, feature: Feature) -> dict[str, Any]:
         """Return the statistics as the manifest holds them."""
@@ -159,28 +158,25 @@ class ColumnStatistics:
                 for name, number in numbers.items()
                 if number is not None and math.isfinite(number)
             }
-        return data | {"distinct": None if self.distinct is None else len(self.distinct)}
+        if self.too_many:
+            return data | {"distinct": None}
+        return data | {"distinct": 0 if self.distinct is None else len(self.distinct)}
 
 
-def _identity(value: Any) -> Any:
-    """Return what tells a value apart from others, short."""
-    if isinstance(value, bytes) and len(value) > _SHORT_BYTES:
-        return hashlib.blake2b(value, digest_size=16).digest()
-    return value
+def _short(values: pa.Array) -> pa.Array:
+    """Return values with a hash in place of each long one, which tells it apart as well."""
+    if not pa.types.is_large_binary(values.type):
+        return values
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _SHORT_BYTES:
+        return values
+    hashed = (
+        value if len(value) <= _SHORT_BYTES else hashlib.blake2b(value, digest_size=16).digest()
+        for value in values.to_pylist()
+    )
+    return pa.array(hashed, pa.large_binary())
 
 
 def _doubles(values: pa.Array) -> pa.Array:
     """Return the float64 values whose bytes (large_binary) a feature stores."""
     data = b"".join(values.to_pylist())
     return pa.array(np.frombuffer(data, dtype="<f8"))
-
-
-def merged(
-    parts: Sequence[Mapping[str, ColumnStatistics]],
-) -> dict[str, ColumnStatistics]:
-    """Return the statistics of several units together, in their order."""
-    found: dict[str, ColumnStatistics] = {}
-    for part in parts:
-        for name, statistics in part.items():
-            found.setdefault(name, ColumnStatistics()).merge(statistics)
-    return found

@@ -25,7 +25,7 @@ from tfrec_tools.table_schema import (
     with_shapes,
 )
 from tfrec_tools.table_survey import SurveyedTable, TableSurvey
-from tfrec_tools.tables import UNIT_BYTES, Table, TableFile, TablePart, TableUnit
+from tfrec_tools.tables import Table, TableFile, TablePart, TableUnit, unit_bytes
 
 RANGE_BYTES = 32 << 20
 """Of a shard so much is in memory at once while it is sorted; copies of it come on top."""
@@ -101,6 +101,8 @@ def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
 
     A unit's first position counts records over all files, or over those of its split.
     """
+    parts = list(parts)
+    most = unit_bytes(sum(part.num_bytes for part in parts))
     units: list[TableUnit] = []
     pending: list[TablePart] = []
     positions: dict[str | None, int] = {}
@@ -122,7 +124,7 @@ def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
     num_bytes = 0
     for part in parts:
         size = TableUnit(index=0, parts=(part,)).num_bytes
-        if pending and (num_bytes + size > UNIT_BYTES or part.file.split != pending[0].file.split):
+        if pending and (num_bytes + size > most or part.file.split != pending[0].file.split):
             close()
             num_bytes = 0
         pending.append(part)
@@ -177,15 +179,9 @@ def resolve_table(request: Request, surveyed: SurveyedTable, codecs: Mapping[str
 def _notes(request: Request, table: Table, survey: TableSurvey, schema: Schema) -> tuple[str, ...]:
     notes = list(table.notes)
     if request.schema is None and table.is_text:
+        labels = {f.from_ or n for n, f in schema.features_of(ClassLabelFeature).items()}
         notes += inference.notes(
-            {
-                column: evidence
-                for column, evidence in survey.evidence.items()
-                if not any(
-                    isinstance(f, ClassLabelFeature) and (f.from_ or n) == column
-                    for n, f in schema.features.items()
-                )
-            }
+            {name: found for name, found in survey.evidence.items() if name not in labels}
         )
     if request.schema is None and not table.is_text:
         wide = [
@@ -198,11 +194,10 @@ def _notes(request: Request, table: Table, survey: TableSurvey, schema: Schema) 
 
 
 def _split_rule(request: Request, schema: Schema, surveyed: SurveyedTable) -> SplitRule:
-    units = surveyed.units
     spec = request.splits
     if spec is not None and spec.files is not None:
         return SplitRule(method="files", names=tuple(spec.files))
-    named = {unit.split for unit in units if unit.split is not None}
+    named = {file.split for file in surveyed.table.files if file.split is not None}
     if named:
         return SplitRule(method="files", names=tuple(n for n in SPLIT_ORDER if n in named))
     if request.splits_from is not None:
@@ -212,6 +207,7 @@ def _split_rule(request: Request, schema: Schema, surveyed: SurveyedTable) -> Sp
                 "--splits-from needs a dataset that was divided by hashed ratios "
                 f"(that one was divided by {rule.method})"
             )
+        _check_split_columns(rule.by, rule.stratify, schema, surveyed.table)
         return rule
     if spec is None:
         return SplitRule(method="one", names=(DEFAULT_SPLIT,))
@@ -223,17 +219,10 @@ def _split_rule(request: Request, schema: Schema, surveyed: SurveyedTable) -> Sp
     if spec.method == "order":
         return SplitRule(method="order", **shared)
     shared["seed"] = request.seed
-    if spec.by is not None and spec.by not in surveyed.table.columns:
-        raise RequestError(f"splits by {unknown_column(spec.by, surveyed.table.columns)}")
+    _check_split_columns(spec.by, spec.stratify, schema, surveyed.table)
     if spec.stratify is None:
         return SplitRule(
             method="hash", by=spec.by, thresholds=placement.ratio_thresholds(ratios), **shared
-        )
-    feature = schema.features.get(spec.stratify)
-    if not isinstance(feature, ClassLabelFeature) or feature.many:
-        raise RequestError(
-            "stratify must name a class label with one value per record "
-            f"(got {spec.stratify!r}); give a schema, or --target"
         )
     return SplitRule(
         method="stratified",
@@ -241,6 +230,22 @@ def _split_rule(request: Request, schema: Schema, surveyed: SurveyedTable) -> Sp
         class_thresholds=class_thresholds(surveyed.survey.bins, ratios),
         **shared,
     )
+
+
+def _check_split_columns(
+    by: str | None, stratify: str | None, schema: Schema, table: Table
+) -> None:
+    """Raise RequestError if splits are to be made by what is not there."""
+    if by is not None and by not in table.columns:
+        raise RequestError(f"splits by {unknown_column(by, table.columns)}")
+    if stratify is None:
+        return
+    feature = schema.features.get(stratify)
+    if not isinstance(feature, ClassLabelFeature) or feature.many:
+        raise RequestError(
+            "stratify must name a class label with one value per record "
+            f"(got {stratify!r}); give a schema, or --target"
+        )
 
 
 def _split_bytes(splits: SplitRule, units: Sequence[TableUnit], survey: TableSurvey) -> list[int]:

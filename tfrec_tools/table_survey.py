@@ -78,7 +78,21 @@ def _union(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str]
 
 
 def survey_needs(request: Request, table: Table) -> SurveyNeeds:
-    """Return what must be learnt from the cells for this request."""
+    """Return what must be learnt from the cells for this request.
+
+    Names that are no columns are left out: resolving the request says what is wrong.
+    """
+    needs = _asked_needs(request, table)
+    known = frozenset(table.columns)
+    return SurveyNeeds(
+        evidence=tuple(name for name in needs.evidence if name in known),
+        classes={name: s for name, s in needs.classes.items() if name in known},
+        stratify=needs.stratify if needs.stratify in known else None,
+        references=tuple(pair for pair in needs.references if pair[0] in known),
+    )
+
+
+def _asked_needs(request: Request, table: Table) -> SurveyNeeds:
     schema, target = request.schema, request.source.target
     splits = request.splits
     if schema is None:

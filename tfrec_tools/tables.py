@@ -18,8 +18,20 @@ from numpy.typing import NDArray
 
 from tfrec_tools.csv_dialect import CsvDialect
 
-UNIT_BYTES = 16 << 20
-"""Small files are read together up to this size; a big file is cut into ranges of it."""
+MIN_UNIT_BYTES, MAX_UNIT_BYTES = 4 << 20, 16 << 20
+"""Ranges and small files are read together up to a size between these; see `unit_bytes`."""
+
+MANY_UNITS = 64
+
+
+def unit_bytes(num_bytes: int) -> int:
+    """Return up to how many bytes make a unit of an input of ``num_bytes``.
+
+    Of a small input as many units as keep some workers evenly busy; of a large one so few
+    that their spill files stay few, too.
+    """
+    return min(max(num_bytes // MANY_UNITS, MIN_UNIT_BYTES), MAX_UNIT_BYTES)
+
 
 TableFormat: TypeAlias = Literal["csv", "parquet", "jsonl", "arrow"]
 Compression: TypeAlias = Literal["gzip", "bz2", "zstd", "xz"]

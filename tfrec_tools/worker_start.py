@@ -20,11 +20,18 @@ from multiprocessing import forkserver
 SMALL_NUM_FILES = 1_000
 """Fewer files (or little data) are written by one process before a second could help."""
 
+SMALL_NUM_BYTES = 8 << 20
+"""A file of less is a table that one process has converted before a second could help."""
+
 _PRELOADED = ["tfrec_tools.local_engine"]
 
 
 def start_early(source: str) -> None:
-    """Start the server process if ``source`` is a local folder with more than a few files."""
+    """Start the server process if ``source`` is a local folder with many files, or a big file."""
+    with contextlib.suppress(OSError):
+        if os.path.isfile(source) and os.path.getsize(source) > SMALL_NUM_BYTES:
+            start_forkserver()
+            return
     files = _files_below(source) if os.path.isdir(source) else iter(())
     if next(itertools.islice(files, SMALL_NUM_FILES, None), None) is not None:
         start_forkserver()

@@ -81,8 +81,13 @@ def encode(columns: Mapping[str, pa.Array | ExternalBytes]) -> EncodedExamples:
     for name in sorted(columns, key=map_order):
         column = columns[name]
         key = name.encode()
-        content = _content(column)
         key_field = wire.TAG_1 + wire.varint(len(key)) + key
+        simple = _scalar_entries(column, key_field)
+        if simple is not None:
+            runs[-1] += simple.pieces
+            total += simple.sizes
+            continue
+        content = _content(column)
         feature_sizes = 1 + wire.varint_sizes(content.sizes) + content.sizes
         entry_sizes = len(key_field) + 1 + wire.varint_sizes(feature_sizes) + feature_sizes
         runs[-1] += [
@@ -104,6 +109,79 @@ def encode(columns: Mapping[str, pa.Array | ExternalBytes]) -> EncodedExamples:
         externals=tuple(externals),
         payload_bytes=1 + wire.varint_sizes(total) + total,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """A column's map entries: pieces per record, and their sizes."""
+
+    pieces: list[Piece]
+    sizes: Int64s | int
+
+
+def _scalar_entries(column: pa.Array | ExternalBytes, key_field: bytes) -> _Entries | None:
+    """Return the entries of a column of scalars of few different lengths, else None.
+
+    All bytes in front of a value depend on its length alone: tags, key and four sizes nested
+    in each other. They are made once per length, and taken by it.
+    """
+    if isinstance(column, ExternalBytes) or pa.types.is_nested(column.type):
+        return None
+    column = _as_stored(column)
+    if pa.types.is_int64(column.type):
+        tag, values = wire.TAG_3, wire.varints(np.asarray(pc.fill_null(column, 0)))
+        lengths = wire.value_lengths(values)
+    elif pa.types.is_float32(column.type):
+        filled = pc.fill_null(column, 0.0)
+        data = np.ascontiguousarray(np.asarray(filled), dtype="<f4").view(np.uint8)
+        tag, values = wire.TAG_2, wire.large_binary(data, np.arange(len(column) + 1) * 4)
+        lengths = np.full(len(column), 4, dtype=np.int64)
+    elif pa.types.is_large_binary(column.type):
+        tag, values = wire.TAG_1, pc.fill_null(column, b"") if column.null_count else column
+        lengths = wire.value_lengths(values)
+    else:
+        return None
+    if column.null_count:
+        valid = np.asarray(column.is_valid())
+        if tag != wire.TAG_1:  # the stand-in for a null must not be written
+            values = wire.regrouped(values.filter(column.is_valid()), _counted(valid))
+        lengths = np.where(valid, lengths, _NO_VALUE)
+    least, most = int(lengths.min(initial=0)), int(lengths.max(initial=0))
+    if most - least > _MAX_TABLE:
+        return None
+    present = np.flatnonzero(np.bincount(lengths - least)) + least
+    if len(present) > _MAX_LENGTHS:
+        return None
+    prefixes = [_prefix(int(length), key_field, tag) for length in present]
+    sizes = [len(p) + max(int(n), 0) for p, n in zip(prefixes, present, strict=True)]
+    if len(prefixes) == 1:
+        return _Entries([prefixes[0], values], sizes[0])
+    number_of = np.zeros(most - least + 1, dtype=np.int32)
+    number_of[present - least] = np.arange(len(present), dtype=np.int32)
+    numbers = number_of[lengths - least]
+    taken = pa.array(prefixes, pa.large_binary()).take(pa.array(numbers))
+    return _Entries([taken, values], np.array(sizes, dtype=np.int64)[numbers])
+
+
+_NO_VALUE = -1  # in place of a length
+_MAX_TABLE = 1 << 16
+_MAX_LENGTHS = 1 << 10  # different lengths, beyond which tables cost more than they save
+
+
+def _counted(valid: np.ndarray) -> Int64s:
+    """Return the n + 1 offsets of n records that have one value or none."""
+    return wire.offsets_of(valid.astype(np.int64))
+
+
+def _prefix(length: int, key_field: bytes, tag: bytes) -> bytes:
+    """Return what stands in front of a value of ``length`` bytes, from its map entry on."""
+    inner = b"" if length == _NO_VALUE else wire.TAG_1 + wire.varint(length)
+    content = len(inner) + max(length, 0)
+    list_part = tag + wire.varint(content) + inner
+    feature = len(list_part) + max(length, 0)
+    value_part = wire.TAG_2 + wire.varint(feature) + list_part
+    entry = len(key_field) + len(value_part) + max(length, 0)
+    return wire.TAG_1 + wire.varint(entry) + key_field + value_part
 
 
 def _content(column: pa.Array | ExternalBytes) -> _Content:
@@ -137,13 +215,14 @@ def _values_and_offsets(column: pa.Array) -> tuple[pa.Array, Int64s]:
     else:
         counts = np.asarray(column.is_valid()).astype(np.int64)
         values = column.drop_null() if column.null_count else column
-    if not (pa.types.is_int64(values.type) or pa.types.is_float32(values.type)):
-        if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-            values = values.cast(pa.large_string())
-            values = values.cast(pa.large_binary())
-        elif pa.types.is_binary(values.type):
-            values = values.cast(pa.large_binary())
-    return values, wire.offsets_of(counts)
+    return _as_stored(values), wire.offsets_of(counts)
+
+
+def _as_stored(values: pa.Array) -> pa.Array:
+    """Return text and bytes as large_binary; other values as they are."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return values.cast(pa.large_string()).cast(pa.large_binary())
+    return values.cast(pa.large_binary()) if pa.types.is_binary(values.type) else values
 
 
 def _packed_content(list_tag: bytes, packed: pa.LargeBinaryArray) -> _Content:

@@ -58,13 +58,30 @@ def varints(values: Uint64s | Int64s) -> pa.LargeBinaryArray:
     unsigned = values.view(np.uint64)
     sizes = varint_sizes(unsigned)
     offsets = offsets_of(sizes)
+    most = int(sizes.max(initial=0))
+    if most >= _WIDE_BYTES:
+        return large_binary(_wide_varints(unsigned, sizes, most), offsets)
     data = np.empty(int(offsets[-1]), dtype=np.uint8)
-    for place in range(int(sizes.max(initial=0))):
+    for place in range(most):
         here = np.flatnonzero(sizes > place)
         septet = (unsigned[here] >> np.uint64(7 * place)).astype(np.uint8) & np.uint8(0x7F)
         more = np.where(sizes[here] > place + 1, np.uint8(0x80), np.uint8(0))
         data[offsets[here] + place] = septet | more
     return large_binary(data, offsets)
+
+
+_WIDE_BYTES = 6  # from which on writing all places of all values is quicker than choosing
+
+
+def _wide_varints(unsigned: Uint64s, sizes: Int64s, most: int) -> NDArray[np.uint8]:
+    """Return the varints' bytes, by way of a matrix with ``most`` places for each value."""
+    places = np.empty((len(unsigned), most), dtype=np.uint8)
+    for place in range(most):
+        places[:, place] = (unsigned >> np.uint64(7 * place)).astype(np.uint8) | np.uint8(0x80)
+    places[np.arange(len(unsigned)), sizes - 1] &= np.uint8(0x7F)
+    if bool((sizes == most).all()):
+        return places.reshape(-1)
+    return places[np.arange(most) < sizes[:, None]]
 
 
 def varint(value: int) -> bytes:

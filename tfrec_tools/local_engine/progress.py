@@ -12,7 +12,7 @@ from tfrec_tools.local_engine.pool import POLL_S
 from tfrec_tools.plan import Plan
 from tfrec_tools.records import MAX_LISTED_FAULTS, ShardResult
 from tfrec_tools.request import OnError
-from tfrec_tools.stages import UnitResult
+from tfrec_tools.stages import Spill, UnitResult
 
 OnProgress = Callable[["Progress"], None]
 
@@ -37,7 +37,9 @@ class Collector:
     def __init__(self, plan: Plan, on_progress: OnProgress | None) -> None:
         """Start with nothing."""
         self.results: list[ShardResult] = []
-        self.units: list[UnitResult] = []
+        self.units = UnitResult(index=-1)
+        self.spills: dict[int, Spill] = {}
+        self._waiting: dict[int, UnitResult] = {}
         self.total_files = plan.num_files
         self._plan = plan
         self._on_progress = on_progress
@@ -68,14 +70,21 @@ class Collector:
 
         Labels that are no classes do not stop the looking: all of them are to be named.
         """
-        self.units.append(result)
+        if result.spill is not None:
+            self.spills[result.index] = result.spill
+        self._waiting[result.index] = result
+        while self.units.index + 1 in self._waiting:  # in order: see `folded`
+            self.units = stages.folded(self.units, self._waiting.pop(self.units.index + 1))
         others = sum(not stages.is_unknown_class(entry) for entry in result.entries)
         self._count(others if self._plan.request.on_error is OnError.FAIL else len(result.entries))
 
     def _count(self, num_faults: int) -> None:
         self._num_faults += num_faults
         if self._num_faults >= self._enough:
-            error = stages.failure(self._plan, self.results, self.units, complete=False)
+            units = self.units
+            for index in sorted(self._waiting):
+                units = stages.folded(units, self._waiting[index])
+            error = stages.failure(self._plan, self.results, units, complete=False)
             assert error is not None
             raise error
 

@@ -18,16 +18,13 @@ from tfrec_tools.plan import Plan
 from tfrec_tools.records import ShardResult
 from tfrec_tools.request import Request
 from tfrec_tools.shard_names import ShardId
-from tfrec_tools.stages import Spill, UnitResult
+from tfrec_tools.stages import Spill
 from tfrec_tools.storage import open_storage
 from tfrec_tools.table_survey import SurveyedTable, SurveyNeeds, TableSurvey
 from tfrec_tools.tables import Table, TablePart, TableUnit
-from tfrec_tools.worker_start import start_forkserver
+from tfrec_tools.worker_start import SMALL_NUM_BYTES, start_forkserver
 
-SMALL_NUM_BYTES = 8 << 20
-"""Less than this is converted by one process before a second could help."""
-
-POOLED_SCAN_BYTES = 256 << 20
+POOLED_SCAN_BYTES = 32 << 20
 """Less than this is scanned here, while the workers start."""
 
 
@@ -44,9 +41,9 @@ def convert_table(
             on_plan(plan)
         with stages.claimed_output(plan), _spill_folder(plan) as folder:
             collector = Collector(plan, on_progress)
-            units = _encode(plan, surveyed, pool, folder, collector)
-            results = _write_shards(plan, surveyed, units, pool, collector)
-            return stages.publish(plan, None, results, units)
+            _encode(plan, surveyed, pool, folder, collector)
+            results = _write_shards(plan, surveyed, pool, collector)
+            return stages.publish(plan, None, results, collector.units)
 
 
 def plan_table(
@@ -83,14 +80,11 @@ def _plan(
     needs = stages.survey_needs(request, table)
     survey = TableSurvey()
     if needs.columns:
-        total = sum(unit.num_records for unit in units)
-        num_bytes = sum(unit.num_bytes for unit in units)
 
         def show(num_records: int, surveyed_bytes: int, _rejected: int) -> None:
             if on_progress is not None:
                 on_progress(Progress(num_records, surveyed_bytes, 0, None, 0))
 
-        del total, num_bytes
         without_files = dataclasses.replace(table, files=())
         tasks = ((request, without_files, needs, unit) for unit in units)
         found = list(pool.run(_survey_unit, tasks, show))
@@ -154,26 +148,23 @@ def _spill_folder(plan: Plan) -> Iterator[str]:
 
 def _encode(
     plan: Plan, surveyed: SurveyedTable, pool: Workers, folder: str, collector: Collector
-) -> list[UnitResult]:
-    collector.total_files = plan.num_files
+) -> None:
     tasks = (
         (plan, unit, os.path.join(folder, f"unit-{unit.index:06d}.arrow"))
         for unit in surveyed.units
     )
     for result in pool.run(stages.encode_unit, tasks, collector.show_counts):
         collector.take_unit(result)
-    return sorted(collector.units, key=lambda unit: unit.index)
+    collector.raise_if_failed()
 
 
 def _write_shards(
     plan: Plan,
     surveyed: SurveyedTable,
-    units: list[UnitResult],
     pool: Workers,
     collector: Collector,
 ) -> list[ShardResult]:
-    spills = [unit.spill for unit in units if unit.spill is not None]
-    collector.raise_if_failed()
+    spills = [spill for _, spill in sorted(collector.spills.items())]
     tasks = (
         (plan, shard, spills, stages.table_fingerprint(plan, surveyed.units, shard))
         for shard in plan.shards

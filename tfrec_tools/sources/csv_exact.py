@@ -57,13 +57,15 @@ class _Grammar:
             re.escape(sign or b"") for sign in (self.delimiter, self.quote, self.escape)
         )
         # Possessive throughout: a byte is looked at once, however broken the file.
-        bare = rb"[^%s\r\n%s]" % (delimiter, escape)
         # An escaped CRLF is one line end. At the file's end there may be nothing to escape.
-        escaped = rb"|%s(?:\r\n|(?s:.)|\Z)" % escape if escape else b""
-        cell = rb"(?:%s++%s)*+" % (bare, escaped) if escape else rb"%s*+" % bare
+        escaped = rb"%s(?:\r\n|(?s:.)|\Z)" % escape
+        bare = rb"[^%s\r\n%s]*+" % (delimiter, escape)
+        cell = rb"%s(?:%s%s)*+" % (bare, escaped, bare) if escape else bare
         if self.quote:
-            inside = rb"(?:[^%s%s]++|%s%s%s)*+" % (quote, escape, quote, quote, escaped)
-            cell = rb"(?:%s%s%s|(?!%s)%s)" % (quote, inside, quote, quote, cell)
+            inside, doubled = rb"[^%s%s]*+" % (quote, escape), quote + quote
+            special = rb"(?:%s|%s)" % (doubled, escaped) if escape else doubled
+            quoted = rb"%s%s(?:%s%s)*+%s" % (quote, inside, special, inside, quote)
+            cell = rb"(?:%s|(?!%s)%s)" % (quoted, quote, cell)
         self.record = re.compile(rb"%s(?:%s%s)*+" % (cell, delimiter, cell))
         self.cells = re.compile(rb"%s(%s)" % (delimiter, cell))
         self.escaped = re.compile(rb"%s(\r\n|(?s:.))" % escape)

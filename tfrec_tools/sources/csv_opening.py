@@ -17,6 +17,8 @@ from tfrec_tools.tables import Table, TableFile
 
 SAMPLE_BYTES = 1 << 20
 HEAD_BYTES = 64 << 10
+MIN_ROWS = 2
+"""Rows that must be seen: the header, and a record to compare it with."""
 
 
 def open_csv(
@@ -40,6 +42,8 @@ def open_csv(
     sample, complete = _sample(storage, first, SAMPLE_BYTES)
     dialect, notes = _dialect(first, sample, options, complete=complete)
     rows = _rows(first, sample, dialect, options, complete=complete)
+    if len(rows) < MIN_ROWS and not complete:
+        rows = _head_rows(storage, first, dialect, options, 2 * SAMPLE_BYTES)
     if not rows:
         raise SourceError(f"{path_text(first.key)} must hold records (it holds none)")
     has_header = _has_header(first, rows, options)
@@ -57,7 +61,7 @@ def open_csv(
         notes = [note for note in notes if "columns' names" not in note]
     return Table(
         format="csv",
-        types=dict.fromkeys(names, pa.binary()),
+        types=dict.fromkeys(names, pa.large_binary()),
         files=tuple(opened),
         dialect=dialect,
         decimal=options.decimal or ".",
@@ -83,7 +87,10 @@ def _with_encoding(storage: Storage, file: TableFile, options: CsvOptions) -> Ta
 
 
 def _sample(storage: Storage, file: TableFile, num_bytes: int) -> tuple[bytes, bool]:
-    """Return the start of the file as UTF-8, without a byte order mark; and if it is all."""
+    """Return the start of the file, without a byte order mark; and whether it is all.
+
+    In UTF-8, unless its bytes can be cut anywhere.
+    """
     if file.mode == "ranges":
         try:
             data = storage.read_range(
@@ -93,10 +100,8 @@ def _sample(storage: Storage, file: TableFile, num_bytes: int) -> tuple[bytes, b
             raise SourceError(
                 f"{path_text(file.key)} could not be read: {reason_of(error)}"
             ) from None
-        return (
-            text_content.as_utf8(data, file, file.data_start),
-            file.data_start + len(data) >= file.num_bytes,
-        )
+        # As it is: offsets in it must be those in the file. Only cells are decoded.
+        return data, file.data_start + len(data) >= file.num_bytes
     block = next(iter(text_content.blocks(storage, file, num_bytes)), b"")
     return block, len(block) < num_bytes
 
@@ -137,7 +142,7 @@ def _rows(
 ) -> list[csv_exact.ExactRow]:
     """Return the rows of a sample, after those that are to be skipped."""
     skipped, body = _skipped(sample, options.skip_rows or 0)
-    return csv_sniffing.sample_rows(
+    rows = csv_sniffing.sample_rows(
         body,
         dialect,
         complete=complete,
@@ -145,17 +150,34 @@ def _rows(
         first_offset=file.data_start + skipped,
         first_row=1 + (options.skip_rows or 0),
     )
+    if rows and rows[0].fault is not None:
+        raise SourceError(
+            f"{path_text(file.key)}: row {rows[0].row:,} {rows[0].fault}; mend it, or say how the "
+            "file is written (--quote, --delimiter)"
+        )
+    if file.mode != "ranges" or file.encoding == "utf-8":
+        return rows
+    return [row._replace(cells=[_decoded(cell, file) for cell in row.cells]) for row in rows]
+
+
+def _decoded(cell: bytes | None, file: TableFile) -> bytes | None:
+    return None if cell is None else text_content.as_utf8(cell, file, 0)
 
 
 def _head_rows(
-    storage: Storage, file: TableFile, dialect: CsvDialect, options: CsvOptions
+    storage: Storage,
+    file: TableFile,
+    dialect: CsvDialect,
+    options: CsvOptions,
+    num_bytes: int = HEAD_BYTES,
 ) -> list[csv_exact.ExactRow]:
-    sample, complete = _sample(storage, file, HEAD_BYTES)
-    rows = _rows(file, sample, dialect, options, complete=complete)
-    if len(rows) < 2 and not complete:  # a header and a record are wanted
-        sample, complete = _sample(storage, file, SAMPLE_BYTES)
+    """Return the first rows of a file, two at least if it has them, however large they are."""
+    while True:
+        sample, complete = _sample(storage, file, num_bytes)
         rows = _rows(file, sample, dialect, options, complete=complete)
-    return rows
+        if len(rows) >= MIN_ROWS or complete:
+            return rows
+        num_bytes *= 4
 
 
 def _has_header(file: TableFile, rows: Sequence[csv_exact.ExactRow], options: CsvOptions) -> bool:

@@ -1,6 +1,6 @@
 """Where the records of a CSV file begin, found a block at a time by a vectorised quote pass.
 
-Blocks are 16 MiB and are looked at independently: nobody knows whether a block starts inside
+Blocks are 4 MiB and are looked at independently: nobody knows whether a block starts inside
 a quoted cell before those in front of it were counted, so each is looked at under both
 hypotheses, and the right one is chosen when they are put together. Counting quotes is exact
 only if every quote stands where RFC 4180 allows one: an opening quote behind a delimiter,
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
 """Part of the dataset format: a record's position is counted from the start of its block."""
 
 _LF, _CR = ord("\n"), ord("\r")
@@ -86,6 +86,7 @@ def scan_block(
     ends = ends[ends + 2 < len(data)]
     blank = np.isin(data[ends + 1], (_LF, _CR))  # whether the record behind the line end is blank
     is_inside = (np.searchsorted(quotes, ends) & 1).astype(bool) if len(quotes) else None
+    wrong = _violations(data, quotes, delimiter) if len(quotes) else (False, False)
 
     def hypothesis(*, inside: bool) -> Hypothesis:
         if is_inside is None:
@@ -96,7 +97,7 @@ def scan_block(
             here = is_inside if inside else ~is_inside
             taken = ends[here]
             num_blank = int(np.count_nonzero(blank[here]))
-            violated = _violated(data, quotes, delimiter, inside=inside)
+            violated = bool(wrong[int(inside)])
         num_starts = len(taken)
         first_start = first + int(taken[0]) if num_starts else -1
         return Hypothesis(first_start, num_starts, num_blank, violated)
@@ -118,14 +119,17 @@ def _line_ends(data: NDArray[np.uint8], *, has_returns: bool) -> NDArray[np.int6
     return np.flatnonzero(is_end)
 
 
-def _violated(
-    data: NDArray[np.uint8], quotes: NDArray[np.int64], delimiter: bytes, *, inside: bool
-) -> bool:
-    """Say whether a quote stands where none may, if the block starts inside quotes or not."""
+def _violations(
+    data: NDArray[np.uint8], quotes: NDArray[np.int64], delimiter: bytes
+) -> tuple[bool, bool]:
+    """Say whether a quote stands where none may, if the block starts outside or inside quotes."""
     allowed = np.zeros(256, dtype=bool)
     allowed[[_LF, _CR, delimiter[0], data[quotes[0]]]] = True
-    opening, closing = quotes[int(inside) :: 2], quotes[1 - int(inside) :: 2]
-    return not (allowed[data[opening - 1]].all() and allowed[data[closing + 1]].all())
+    can_open, can_close = allowed[data[quotes - 1]], allowed[data[quotes + 1]]
+    return (
+        not (can_open[::2].all() and can_close[1::2].all()),
+        not (can_open[1::2].all() and can_close[::2].all()),
+    )
 
 
 def ranges_of(

@@ -157,7 +157,7 @@ def column_names(
     notes: list[str] = []
     problems: list[str] = []
     unnamed = []
-    for place, cell in enumerate(first, 1):
+    for cell in first:
         try:
             name = (cell or b"").decode().strip()
         except UnicodeDecodeError:
@@ -183,8 +183,8 @@ def column_names(
         if len(found) > 1:
             which = f"{', '.join(map(str, found[:-1]))} and {found[-1]}"
             problems.append(
-                f"column names must differ ({clipped(name)} names columns {which}); rename one, or give "
-                "--column-names with --skip-rows 1"
+                f"column names must differ ({clipped(name)} names columns {which}); rename one, "
+                "or give --column-names with --skip-rows 1"
             )
     return names, problems, notes
 

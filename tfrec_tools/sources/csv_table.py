@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 from collections.abc import Callable, Iterator, Sequence
 
@@ -37,6 +38,9 @@ def _parsed(
 ) -> Iterator[TableBatch]:
     """Parse one range with pyarrow; records with too many or too few cells are set apart."""
     file, data = part.file, given.data
+    if data.startswith(codecs.BOM_UTF8):
+        # That of the file was left out before: this is a cell's, and pyarrow drops one.
+        data = codecs.BOM_UTF8 + data
     dialect = dialect_of(table)
     wrong: list[tuple[int, int]] = []
 
@@ -62,7 +66,7 @@ def _parsed(
             convert_options=csv.ConvertOptions(
                 # Of a record that is left out of no column there must be something to count.
                 include_columns=wanted or names[:1],
-                column_types=dict.fromkeys(names, pa.binary()),
+                column_types=dict.fromkeys(names, pa.large_binary()),
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
                 null_values=[word.decode() for word in dialect.null_words],
@@ -121,7 +125,7 @@ def _exact_batches(
         return TableBatch(
             key=file.key,
             columns={
-                name: _trimmed(pa.array(values, pa.binary()), dialect_of(table))
+                name: _trimmed(pa.array(values, pa.large_binary()), dialect_of(table))
                 for name, values in zip(columns, cells, strict=True)
             },
             positions=found[:, 0],
@@ -151,4 +155,4 @@ def _exact_batches(
 def _trimmed(cells: pa.Array, dialect: CsvDialect) -> pa.Array:
     if not dialect.trim:
         return cells
-    return pc.ascii_trim(cells.view(pa.string()), characters=" \t").view(pa.binary())
+    return pc.ascii_trim(cells.view(pa.large_string()), characters=" \t").view(pa.large_binary())

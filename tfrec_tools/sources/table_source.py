@@ -29,7 +29,7 @@ from tfrec_tools.sources.text_ranges import FileScan
 from tfrec_tools.storage import Storage, open_storage, reason_of
 from tfrec_tools.tables import Table, TableBatch, TableFile, TablePart
 
-BLOCKS_PER_TASK = 4  # 64 MiB
+BLOCKS_PER_TASK = 4  # 16 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,9 @@ def settle(
                 again.append(ScanTask(index, file, "exact"))
                 continue
             settled = [FileScan(index, parts=blocks)]
-        with_kinds = [scan_ for scan_ in settled if scan_.kinds is not None]
+        with_kinds = sorted(
+            (scan_ for scan_ in settled if scan_.kinds is not None), key=_first_byte
+        )  # as they lie in the file: keys keep the order in which they come first
         if table.format == "jsonl" and not with_kinds:
             again += [
                 ScanTask(index, file, "kinds", parts=(part,)) for part in settled[-1].parts or ()
@@ -160,14 +162,17 @@ def settle(
             )
         if with_kinds:
             kinds += [scan_.kinds for scan_ in with_kinds if scan_.kinds is not None]
-            own = [part for scan_ in with_kinds for part in scan_.parts or ()]
-            parts += sorted(own, key=lambda part: part.start)
+            parts += [part for scan_ in with_kinds for part in scan_.parts or ()]
         else:
             parts += settled[-1].parts or ()
     if table.format == "jsonl" and not again:
         types = json_lines.types_of(json_lines.merged_kinds(kinds))
         table = dataclasses.replace(table, types=types)
     return dataclasses.replace(table, notes=tuple(notes)), tuple(parts), again
+
+
+def _first_byte(scan_: FileScan) -> int:
+    return scan_.parts[0].start if scan_.parts else 0
 
 
 def read_part(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import itertools
 import lzma
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -99,28 +100,23 @@ def blocks_of_bytes(storage: Storage, file: TableFile) -> Iterator[bytes]:
 
 
 def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
-    offset = 0
-    decoder = None if file.encoding == "utf-8" else codecs.getincrementaldecoder(file.encoding)()
-    first = True
-    for piece in _plain_pieces(storage, file):
-        if first:
-            bom = encoding_of_bom(piece)
-            first = False
-            if bom is not None and (bom[0] == file.encoding):
-                piece = piece[bom[1] :]
-        if decoder is None:
-            yield piece
-            continue
+    pieces = _plain_pieces(storage, file)
+    first = next(pieces, b"")
+    bom = encoding_of_bom(first)
+    offset = bom[1] if bom is not None and bom[0] == file.encoding else 0
+    pieces = itertools.chain([first[offset:]], pieces)
+    if file.encoding == "utf-8":
+        yield from pieces
+        return
+    decoder = codecs.getincrementaldecoder(file.encoding)()
+    for piece in itertools.chain(pieces, [b""]):
         try:
-            yield decoder.decode(piece).encode()
+            yield decoder.decode(piece, final=not piece).encode()
         except UnicodeDecodeError as error:
-            raise _wrong_encoding(file, error.object[error.start], offset + error.start) from None
+            # The decoder puts bytes of a character that was cut in front of the piece.
+            start = offset + len(piece) - len(error.object) + error.start
+            raise _wrong_encoding(file, error.object[error.start], start) from None
         offset += len(piece)
-    if decoder is not None:
-        try:
-            yield decoder.decode(b"", final=True).encode()
-        except UnicodeDecodeError as error:
-            raise _wrong_encoding(file, error.object[error.start], offset) from None
 
 
 def _plain_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:

@@ -43,7 +43,7 @@ from tfrec_tools.stages.shard_writing import (
     write_shard,
 )
 from tfrec_tools.stages.spilling import Spill
-from tfrec_tools.stages.table_encoding import UnitResult, encode_unit, is_unknown_class
+from tfrec_tools.stages.table_encoding import UnitResult, encode_unit, folded, is_unknown_class
 from tfrec_tools.stages.table_reading import (
     merge_surveys,
     open_table,
@@ -67,6 +67,7 @@ __all__ = [
     "failure",
     "finished_shard",
     "finished_staged_shard",
+    "folded",
     "is_unknown_class",
     "list_unit",
     "list_units",

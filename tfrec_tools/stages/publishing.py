@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tfrec_tools import interop, manifest_files, shard_files, statistics
+from tfrec_tools import interop, manifest_files, shard_files
 from tfrec_tools.errors import (
     DatasetError,
     RecordError,
@@ -134,20 +134,19 @@ def _published_names(plan: Plan) -> list[str]:
 def failure(
     plan: Plan,
     results: Iterable[ShardResult],
-    units: Iterable[UnitResult] = (),
+    units: UnitResult | None = None,
     *,
     complete: bool = True,
 ) -> TfrecError | None:
     """Return the error that these results amount to under the plan's policy, None if it is none.
 
-    ``units``: of tables. ``complete``: whether all units and shards are among the results.
+    ``units``: of tables, folded. ``complete``: whether all units and shards are in the results.
     """
-    units = list(units)
     faults = [fault for result in results for fault in result.faults]
-    faults += [entry for unit in units for entry in unit.entries]
+    faults += units.entries if units is not None else ()
     if plan.request.on_error is OnError.SKIP:
         return too_many_rejected(plan, faults)
-    unknown = _unknown_classes(plan, units)
+    unknown = _unknown_classes(plan, units) if units is not None else None
     if unknown is not None:
         faults = [fault for fault in faults if not is_unknown_class(fault)]
         if not faults:
@@ -160,16 +159,10 @@ def failure(
     return error if unknown is None else RecordError(f"{unknown}\n{error}")
 
 
-def _unknown_classes(plan: Plan, units: Iterable[UnitResult]) -> str | None:
+def _unknown_classes(plan: Plan, units: UnitResult) -> str | None:
     """Return the sentence that names all labels that are no classes, with their counts."""
-    by_feature: dict[str, dict[str, int]] = {}
-    for unit in units:
-        for name, labels in unit.unknown.items():
-            counts = by_feature.setdefault(name, {})
-            for label, number in labels.items():
-                counts[label] = counts.get(label, 0) + number
     sentences = []
-    for name, counts in by_feature.items():
+    for name, counts in units.unknown.items():
         found = listed(
             [f"{clipped(label)} ({counted(n, 'record')})" for label, n in sorted(counts.items())],
             limit=MAX_LISTED_LABELS,
@@ -198,22 +191,21 @@ def publish(
     plan: Plan,
     survey: Survey | None,
     results: Sequence[ShardResult],
-    units: Sequence[UnitResult] = (),
+    units: UnitResult | None = None,
 ) -> Manifest:
     """Make the staged shards a dataset. ``survey`` names what could not even be listed.
 
-    ``units``: of tables, whose rejected records and statistics come from there. Raises
+    ``units``: of tables, folded: rejected records and statistics come from there. Raises
     DatasetError unless every shard of the plan reported exactly once and every surveyed
     input is accounted for; SourceError or RecordError by the on-error policy.
     """
-    units = sorted(units, key=lambda unit: unit.index)
     shards = plan.shards
     position = {shard: index for index, shard in enumerate(shards)}
     ordered = sorted(results, key=lambda result: position[result.shard])
     if [result.shard for result in ordered] != shards:
         raise DatasetError(f"each of the {len(shards)} shards must report exactly once")
     unlisted = (*(survey.faults if survey is not None else ()), *plan.layout.left_out)
-    rejected = [entry for unit in units for entry in unit.entries]
+    rejected = units.entries if units is not None else ()
     error = failure(plan, ordered, units)
     if error is None and unlisted:
         every = [*unlisted, *(fault for result in ordered for fault in result.faults)]
@@ -241,7 +233,7 @@ def publish(
 
 
 def _manifest(
-    plan: Plan, results: Sequence[ShardResult], units: Sequence[UnitResult], num_rejected: int
+    plan: Plan, results: Sequence[ShardResult], units: UnitResult | None, num_rejected: int
 ) -> Manifest:
     codecs: dict[str, str] = dict(plan.codecs)
     for result in results:
@@ -283,11 +275,11 @@ def _manifest(
 
 
 def _statistics(
-    plan: Plan, split: str, shards: Sequence[ShardResult], units: Sequence[UnitResult]
+    plan: Plan, split: str, shards: Sequence[ShardResult], units: UnitResult | None
 ) -> dict[str, Any]:
     """Return the statistics of one split, by feature: of shards, and for tables of units."""
     found = with_means(merged_statistics([shard.statistics for shard in shards]))
-    of_cells = statistics.merged([unit.statistics.get(split, {}) for unit in units])
+    of_cells = units.statistics.get(split, {}) if units is not None else {}
     found |= {name: of_cells[name].to_dict(plan.schema.features[name]) for name in of_cells}
     return dict(sorted(found.items()))
 

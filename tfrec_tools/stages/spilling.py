@@ -57,21 +57,23 @@ class SpillWriter:
         """Write what is pending. Raises DatasetError if it cannot be written."""
         if not self._pending:
             return
-        table = pa.Table.from_batches([batch for batch, _ in self._pending])
+        batch = pa.concat_batches([batch for batch, _ in self._pending])
         bins = np.concatenate([found for _, found in self._pending])
         self._pending, self._pending_bytes = [], 0
-        order = np.argsort(bins, kind="stable")
-        bins = bins[order]
-        (batch,) = table.combine_chunks().take(order).to_batches() or (None,)
-        if batch is None:
+        if not len(bins):
             return
+        # Sixteen bits are sorted by counting, in a tenth of the time.
+        small = bins.astype(np.uint16) if int(bins.max()) < 1 << 16 else bins
+        order = np.argsort(small, kind="stable")
+        bins = bins[order]
+        batch = batch.take(pa.array(order))
         borders = np.flatnonzero(np.diff(bins)) + 1
         starts = np.concatenate(([0], borders))
         stops = np.concatenate((borders, [len(bins)]))
         try:
             if self._writer is None:
                 self._sink = pa.OSFile(self.path, "wb")
-                self._writer = ipc.new_file(self._sink, table.schema)
+                self._writer = ipc.new_file(self._sink, batch.schema)
             for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
                 self._writer.write_batch(batch.slice(start, stop - start))
                 self._bins.append(int(bins[start]))

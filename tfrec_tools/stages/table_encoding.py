@@ -8,6 +8,7 @@ when the shard is written.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,12 +20,21 @@ from tfrec_tools import example_codec, placement, record_framing, splitting
 from tfrec_tools.plan import Plan
 from tfrec_tools.records import MAX_LISTED_FAULTS, Action, ReportEntry, path_text
 from tfrec_tools.request import OnError, Order
-from tfrec_tools.schema import ImageFeature, NumberFeature, encode_cells, encode_packed
+from tfrec_tools.schema import (
+    ClassLabelFeature,
+    EncodedColumn,
+    Feature,
+    ImageFeature,
+    NumberFeature,
+    encode_cells,
+    encode_packed,
+)
+from tfrec_tools.schema.cells import shown
 from tfrec_tools.schema.class_label import UNKNOWN_CLASS
 from tfrec_tools.sources import table_source
 from tfrec_tools.sources.references import reference_paths
 from tfrec_tools.stages.spilling import Spill, SpillWriter
-from tfrec_tools.stages.table_reading import labels_of
+from tfrec_tools.stages.table_reading import is_utf8, labels_of
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.tables import CellFault, TableBatch, TableUnit
 
@@ -32,6 +42,8 @@ RANK_HIGH, RANK_LOW, FRAME = "rank_high", "rank_low", "frame"
 KEY, ROW = "key", "row"
 VALUE, REFERENCE = "value:", "reference:"
 """Columns of a spilled batch; what a record's features hold, and the files they name."""
+_USE_BYTES = "use kind: bytes"
+_ENCODING_ADVICE = "--encoding, such as cp1252"
 
 OnProgress = Callable[[int, int, int], None]
 """Called after each batch with the records, bytes and rejected records that it added."""
@@ -51,6 +63,32 @@ class UnitResult:
     statistics: Mapping[str, Mapping[str, ColumnStatistics]] = field(default_factory=dict)
     entries: tuple[ReportEntry, ...] = ()
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def folded(units: UnitResult, unit: UnitResult) -> UnitResult:
+    """Return the results of the units so far with that of the next one, spills left out.
+
+    Folded in order, statistics are the same on every engine, and there is one set of them
+    whatever the number of units.
+    """
+    counts = dict(units.num_records)
+    for name, number in unit.num_records.items():
+        counts[name] = counts.get(name, 0) + number
+    merged_statistics = {name: dict(found) for name, found in units.statistics.items()}
+    for split, found in unit.statistics.items():
+        into = merged_statistics.setdefault(split, {})
+        for name, column in found.items():
+            into.setdefault(name, ColumnStatistics()).merge(column)
+    unknown = {name: dict(labels) for name, labels in units.unknown.items()}
+    _count_unknown(unknown, unit.unknown)
+    return UnitResult(
+        index=unit.index,
+        num_records=counts,
+        num_rejected=units.num_rejected + unit.num_rejected,
+        statistics=merged_statistics,
+        entries=(*units.entries, *unit.entries),
+        unknown=unknown,
+    )
 
 
 @dataclass(slots=True)
@@ -150,6 +188,8 @@ def _encode(plan: Plan, batch: TableBatch) -> _Encoded:
         else:
             encoded = encode_cells(feature, batch.columns[inputs[0]], decimal=decimal)
             column = inputs[0]
+            if encoded.faults and plan.table.source.is_text:
+                encoded = _with_encoding_advice(feature, encoded, batch.columns[column])
         if encoded.unknown:
             unknown[name] = encoded.unknown
         for index, reason in encoded.faults.items():
@@ -172,6 +212,32 @@ def _encode(plan: Plan, batch: TableBatch) -> _Encoded:
         ],
         unknown=unknown,
     )
+
+
+def _with_encoding_advice(
+    feature: Feature, encoded: EncodedColumn, cells: pa.Array
+) -> EncodedColumn:
+    """Name the flag that helps where cells of a CSV file are no UTF-8.
+
+    A label that is no text is no unknown class: it must not be called one to be added.
+    """
+    faults = dict(encoded.faults)
+    unknown = Counter(encoded.unknown)
+    # A loop over faults: there are few, or they end the conversion.
+    for index, reason in encoded.faults.items():
+        cell = cells[index].as_py() or b""
+        if reason.endswith(_USE_BYTES):
+            faults[index] = f"{reason}, or {_ENCODING_ADVICE}"
+        elif isinstance(feature, ClassLabelFeature) and reason.startswith(UNKNOWN_CLASS):
+            separator = feature.separator.encode() if feature.separator is not None else None
+            labels = cell.split(separator) if separator is not None else [cell]
+            wrong = [label for label in labels if not is_utf8(label)]
+            if wrong:
+                faults[index] = f"must be UTF-8 text (got {shown(cell)}); use {_ENCODING_ADVICE}"
+                unknown.subtract(
+                    label.strip(b" \t").decode("utf-8", "backslashreplace") for label in wrong
+                )
+    return EncodedColumn(encoded.values, faults, {k: n for k, n in unknown.items() if n > 0})
 
 
 def _shown(value: pa.Scalar) -> str:

@@ -110,7 +110,17 @@ def _classes(column: pa.Array, separator: str | None) -> frozenset[str] | None:
     labels.discard(b"")
     if len(labels) > MAX_CLASSES:
         return None
-    return frozenset(label.decode("utf-8", "backslashreplace") for label in labels)
+    # What is no UTF-8 is left out: the record's own fault says what is wrong with it.
+    return frozenset(label.decode() for label in labels if is_utf8(label))
+
+
+def is_utf8(label: bytes) -> bool:
+    """Say whether the bytes are text."""
+    try:
+        label.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _reference_bytes(storage: Storage, column: pa.Array, root: str) -> int:

@@ -111,7 +111,12 @@ def _blocks(
 
 def _order(ranks: placement.Ranks) -> np.ndarray:
     """Return the indices that sort by rank, equal ranks in the order of units and positions."""
-    return np.lexsort((ranks.low, ranks.high))
+    # Halves are hardly ever equal; sorting one of them, in any order of equals, is quicker.
+    order = np.argsort(ranks.high)
+    high = ranks.high[order]
+    if bool((high[1:] == high[:-1]).any()):
+        return np.lexsort((ranks.low, ranks.high))
+    return order
 
 
 class _PlaceOf:
