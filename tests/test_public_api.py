@@ -27,7 +27,11 @@ def test_defaults_of_convert_are_those_of_the_request() -> None:
         f.name: f.default for f in dataclasses.fields(SourceSpec)
     }
     for name, parameter in inspect.signature(conversion.convert).parameters.items():
-        if name in defaults and name not in ("kind", "csv") and parameter.default is not inspect.Parameter.empty:
+        if (
+            name in defaults
+            and name not in ("kind", "csv")
+            and parameter.default is not inspect.Parameter.empty
+        ):
             default = defaults[name]
             assert parameter.default == getattr(default, "value", default), name
 

@@ -24,23 +24,26 @@ _GZIP_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # mtime 0, no name, 
 class ShardWriter:
     """Frames records and appends them to one file. Not shared between threads.
 
-    After `finish`: ``num_bytes`` and ``crc32c`` of the file, ``payload_bytes`` of the payloads,
-    and `index` with one line ``offset length`` per record, as DALI expects.
+    The ``index`` beside it gets one line ``offset length`` per record, as DALI expects; a
+    gzip file has none. After `finish`: ``num_bytes`` and ``crc32c`` of the file,
+    ``payload_bytes`` of the payloads, ``index_bytes`` and ``index_crc32c``.
     """
 
     file: OutputFile
-    gzip: bool = False
+    index: OutputFile | None = None
     num_records: int = 0
     num_bytes: int = 0
     payload_bytes: int = 0
     crc32c: int = 0
-    index_lines: list[bytes] = field(default_factory=list)
+    index_bytes: int = 0
+    index_crc32c: int = 0
+    _index_lines: list[bytes] = field(default_factory=list)
     _pieces: list[bytes] = field(default_factory=list)
     _pending_bytes: int = 0
     _deflate: _Deflater | None = None
 
     def __post_init__(self) -> None:
-        if self.gzip:
+        if self.index is None:
             self._deflate = _Deflater()
 
     def append(self, pieces: Sequence[bytes], payload_bytes: int) -> None:
@@ -52,9 +55,8 @@ class ShardWriter:
         self._pieces += pieces
         self._pieces.append(footer)
         frame_bytes = payload_bytes + record_framing.FRAME_BYTES
-        if not self.gzip:
-            offset = self.num_bytes + self._pending_bytes
-            self.index_lines.append(b"%d %d\n" % (offset, frame_bytes))
+        offset = self.num_bytes + self._pending_bytes
+        self._index_lines.append(b"%d %d\n" % (offset, frame_bytes))
         self.num_records += 1
         self.payload_bytes += payload_bytes
         self._pending_bytes += frame_bytes
@@ -69,12 +71,12 @@ class ShardWriter:
         if not len(frames):
             return
         lengths = np.diff(offsets)
-        if not self.gzip:
+        if self.index is not None:
             starts = pa.array(offsets[:-1] - offsets[0] + self.num_bytes).cast(pa.string())
             sizes = pa.array(lengths).cast(pa.string())
             lines = pc.binary_join_element_wise(starts, sizes, " ")
             text = pc.binary_join_element_wise(lines, "\n", "")
-            self.index_lines.append(bytes(text.buffers()[2]))
+            self._index_lines.append(bytes(text.buffers()[2]))
         self.num_records += len(frames)
         self.payload_bytes += int(lengths.sum()) - len(frames) * record_framing.FRAME_BYTES
         data = frames.buffers()[2]
@@ -88,11 +90,6 @@ class ShardWriter:
         """Write what is pending."""
         self._flush(last=True)
 
-    @property
-    def index(self) -> bytes:
-        """The content of the ``.idx`` file."""
-        return b"".join(self.index_lines)
-
     def _flush(self, *, last: bool = False) -> None:
         pieces = self._pieces
         if len(pieces) > 1 and self._pending_bytes < JOIN_BYTES * len(pieces):
@@ -105,6 +102,12 @@ class ShardWriter:
         self.num_bytes += self._pending_bytes
         self._pieces = []
         self._pending_bytes = 0
+        if self.index is not None and self._index_lines:
+            lines = b"".join(self._index_lines)
+            self.index.write_pieces([lines])
+            self.index_bytes += len(lines)
+            self.index_crc32c = record_framing.crc32c(lines, self.index_crc32c)
+        self._index_lines = []
 
 
 class _Deflater:
@@ -131,10 +134,17 @@ class _Deflater:
 
 
 @contextlib.contextmanager
-def shard_writer(storage: Storage, path: bytes, *, gzip: bool = False) -> Iterator[ShardWriter]:
-    """Open a shard for writing; complete and on disk when the block ends without an exception."""
-    with storage.create(path) as file:
-        writer = ShardWriter(file, gzip)
+def shard_writer(
+    storage: Storage, path: bytes, index_path: bytes | None = None
+) -> Iterator[ShardWriter]:
+    """Open a shard and its index for writing; without an index the shard is a gzip file.
+
+    Both are complete and on disk when the block ends without an exception.
+    """
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(storage.create(path))
+        index = None if index_path is None else stack.enter_context(storage.create(index_path))
+        writer = ShardWriter(file, index)
         yield writer
         writer.finish()
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tfrec_tools.schema import BytesFeature, ClassLabelFeature, Feature, Float64Feature, TextFeature
+from tfrec_tools.schema.cells import is_list
 
 MAX_DISTINCT = 10_000
 """Distinct values are counted exactly up to so many; of more, only that there are more."""
@@ -47,13 +48,14 @@ class ColumnStatistics:
         """Count a batch of encoded values: scalars, or lists where a record has many."""
         self.num_records += len(column)
         values = column
-        if pa.types.is_large_list(column.type) or pa.types.is_list(column.type):
+        if is_list(column.type):
             lengths = pc.fill_null(pc.list_value_length(column), 0)
             self.num_missing += int(pc.sum(pc.equal(lengths, 0)).as_py() or 0)
             values = column.flatten()
         else:
             self.num_missing += column.null_count
             values = column.drop_null() if column.null_count else column
+        num_filled = len(values)
         if isinstance(feature, Float64Feature) and not pa.types.is_floating(values.type):
             values = _doubles(values)
         if isinstance(feature, ClassLabelFeature):
@@ -69,7 +71,7 @@ class ColumnStatistics:
             if numbers.dtype.kind == "f":
                 is_nan = np.isnan(numbers)
                 if is_nan.any():
-                    if len(values) == len(column):
+                    if num_filled == len(values) and not is_list(column.type):
                         self.num_missing += int(np.count_nonzero(is_nan))
                     numbers = numbers[~is_nan]
                     values = pa.array(numbers)
@@ -100,13 +102,15 @@ class ColumnStatistics:
         batch.least, batch.most = least.item(), most.item()
         doubles = numbers.astype(np.float64)
         if numbers.dtype.kind == "f":
-            batch.total = float(doubles.sum())
+            with np.errstate(over="ignore", invalid="ignore"):  # infinite ones are not shown
+                batch.total = float(doubles.sum())
         else:  # in two halves, which cannot overflow
             low = numbers & np.int64(0xFFFFFFFF)
             batch.total = (int((numbers >> _HALF).sum()) << 32) + int(low.sum())
         mean = batch.total / len(numbers)
         if math.isfinite(mean):
-            batch.spread = float(np.square(doubles - mean).sum())
+            with np.errstate(over="ignore"):
+                batch.spread = float(np.square(doubles - mean).sum())
         self._merge_numbers(batch)
 
     def _merge_numbers(self, other: ColumnStatistics) -> None:
@@ -117,7 +121,11 @@ class ColumnStatistics:
             difference = other.total / other.num_values - self.total / self.num_values
             both = self.num_values + other.num_values
             weight = self.num_values * other.num_values / both
-            self.spread = math.fsum([self.spread, other.spread, difference * difference * weight])
+            parts = [self.spread, other.spread, difference * difference * weight]
+            try:
+                self.spread = math.fsum(parts)
+            except OverflowError:
+                self.spread = math.inf
             self.least, self.most = min(self.least, other.least), max(self.most, other.most)
             self.total = self.total + other.total
         else:

@@ -59,15 +59,17 @@ def hidden_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def tune_own_process() -> None:
+def tune_own_process(*, gives_back: bool = True) -> None:
     """Set pyarrow up to start quickly and give memory back, in processes of our own.
 
+    Without ``gives_back`` pyarrow's own allocator keeps some: quicker for batches of one size.
     Never in a user's process: where people hand over pandas objects, pyarrow needs pandas.
     """
     import pyarrow as pa
 
-    # Of a million listed files 90 MB stay in use then; with the default allocator 110.
-    pa.set_memory_pool(pa.system_memory_pool())
+    if gives_back:
+        # Of a million listed files 90 MB stay in use then; with the default allocator 110.
+        pa.set_memory_pool(pa.system_memory_pool())
     _leave_pandas_out()
 
 

@@ -99,12 +99,12 @@ _counts: Any = None
 """In a worker: counters (files or records, bytes, rejected) shared with the parent."""
 
 
-def _start_worker(counts: Any) -> None:
+def _start_worker(counts: Any, gives_back: bool) -> None:  # noqa: FBT001 (called by a pool)
     global _counts  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _counts = counts
-    tune_own_process()
+    tune_own_process(gives_back=gives_back)
 
 
 def _count(*numbers: int) -> None:
@@ -118,8 +118,11 @@ def _call(function: Callable[..., Any], task: tuple[Any, ...]) -> Any:
 
 
 @contextlib.contextmanager
-def workers(num_workers: int) -> Iterator[Workers]:
-    """Start worker processes; with fewer than two, everything is done in this process."""
+def workers(num_workers: int, *, gives_back: bool = True) -> Iterator[Workers]:
+    """Start worker processes; with fewer than two, everything is done in this process.
+
+    ``gives_back``: workers give memory back to the system as soon as it is free.
+    """
     if num_workers < 2:
         yield ThisProcess()
         return
@@ -127,7 +130,7 @@ def workers(num_workers: int) -> Iterator[Workers]:
     counts = context.Array("q", 3)
     with hidden_main():
         pool = ProcessPoolExecutor(
-            num_workers, context, initializer=_start_worker, initargs=(counts,)
+            num_workers, context, initializer=_start_worker, initargs=(counts, gives_back)
         )
     try:
         yield Processes(pool, num_workers, counts)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+NO_QUOTES = "none"
+"""As ``quote``: cells are never quoted, and a quote is a character like any other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDefaults:
     """What the source is like; an option that is None is not said, and found out.
 
     ``labels`` and ``exclude`` are of image folders and files. The others are of CSV files:
-    ``delimiter``, ``quote``, ``escape`` and ``comment`` are one ASCII character, ``decimal``
+    ``delimiter``, ``quote`` (or "none"), ``escape`` and ``comment`` are one ASCII character, ``decimal``
     the mark in numbers, ``column_names`` stand for a header, ``null_values`` are cells that
     mean a missing value, ``trim`` takes blanks off the ends of cells.
     """
@@ -40,6 +43,7 @@ class SourceDefaults:
             for name in ("delimiter", "quote", "escape", "comment")
             if (value := getattr(self, name)) is not None
             and (len(value) != 1 or not value.isascii() or value in "\r\n\0")
+            and not (name == "quote" and value == NO_QUOTES)
         ]
         if self.decimal not in {None, ".", ","}:
             problems.append(f"decimal must be '.' or ',' (got {self.decimal!r})")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from tfrec_tools.errors import SourceError
+from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import MAX_BATCH_RECORDS, path_text
 from tfrec_tools.storage import Storage, reason_of
 from tfrec_tools.tables import Table, TableBatch, TableFile, TablePart, fixed_shape
+
+READ_BYTES = 4 << 20
+_NESTED = 2  # lists of lists
 
 
 def read_types(
@@ -36,7 +42,7 @@ def read_types(
             what = next(
                 f"{name} is {types.get(name, 'missing')} instead of {first.get(name, 'missing')}"
                 for name in (*first, *types)
-                if types.get(name) != first.get(name) or list(types) != list(first)
+                if types.get(name) != first.get(name)
             )
             raise SourceError(
                 f"all files must have the same columns ({path_text(file.key)} differs from "
@@ -50,13 +56,16 @@ def scan_parts(storage: Storage, file: TableFile, format_: str) -> tuple[TablePa
     with _reading(file), storage.open(file.key) as stream:
         if format_ == "parquet":
             metadata = parquet.ParquetFile(stream).metadata
-            sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+            groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+            sizes = [(group.num_rows, group.total_byte_size) for group in groups]
         else:
             reader = ipc.open_file(stream)
-            sizes = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+            sizes = [(batch.num_rows, batch.nbytes) for batch in batches]
+        crc = _content_crc(stream)
     parts = []
     start = 0
-    for size in sizes:
+    for size, num_bytes in sizes:
         if size:
             parts.append(
                 TablePart(
@@ -65,11 +74,21 @@ def scan_parts(storage: Storage, file: TableFile, format_: str) -> tuple[TablePa
                     stop=start + size,
                     num_records=size,
                     first_row=start + 1,
-                    num_bytes=-(-file.num_bytes * size // max(sum(sizes), 1)),
+                    content_crc32c=crc,
+                    num_bytes=num_bytes,
                 )
             )
         start += size
     return tuple(parts)
+
+
+def _content_crc(stream: BinaryIO) -> int:
+    """Return the checksum of a whole file: another content may have the very same size."""
+    stream.seek(0)
+    crc = 0
+    while piece := stream.read(READ_BYTES):
+        crc = crc32c(piece, crc)
+    return crc
 
 
 def read_part(
@@ -116,13 +135,20 @@ def _batches(
 def flattened(column: pa.Array) -> pa.Array:
     """Return nested lists of fixed sizes as one list per record; other columns as they are."""
     shape, _ = fixed_shape(column.type)
-    if len(shape) < 2 or column.null_count:
+    if len(shape) < _NESTED:
         return column
-    values = column
+    values = column.drop_null()
     for _ in shape:
+        if values.null_count:
+            raise SourceError(
+                f"lists of a fixed size must not be missing inside of others (found in {column.type})"
+            )
         values = values.flatten()
-    size = int(np.prod(shape))
-    return pa.FixedSizeListArray.from_arrays(values, size)
+    lists = pa.FixedSizeListArray.from_arrays(values, math.prod(shape))
+    if not column.null_count:
+        return lists
+    valid = np.asarray(column.is_valid())
+    return lists.take(pa.array(np.cumsum(valid) - 1, mask=~valid))
 
 
 class _reading:  # noqa: N801 (a context manager that reads like a function)

@@ -11,6 +11,7 @@ from tfrec_tools.csv_dialect import CsvDialect
 from tfrec_tools.errors import RequestError, SourceError, counted, listed
 from tfrec_tools.records import path_text
 from tfrec_tools.request import CsvOptions
+from tfrec_tools.schema.source import NO_QUOTES
 from tfrec_tools.sources import csv_exact, csv_sniffing, text_content
 from tfrec_tools.storage import Storage, reason_of
 from tfrec_tools.tables import Table, TableFile
@@ -39,8 +40,14 @@ def open_csv(
             f"a CSV file must not be empty ({listed(empty, limit=3)}); remove it, or use --exclude"
         )
     first = files[0]
+    notes = (
+        []
+        if first.encoding == "utf-8" or options.encoding is not None
+        else [f"{path_text(first.key)} is read as {first.encoding}, as its byte order mark says"]
+    )
     sample, complete = _sample(storage, first, SAMPLE_BYTES)
-    dialect, notes = _dialect(first, sample, options, complete=complete)
+    dialect, sniffed = _dialect(first, sample, options, complete=complete)
+    notes += sniffed
     rows = _rows(first, sample, dialect, options, complete=complete)
     if len(rows) < MIN_ROWS and not complete:
         rows = _head_rows(storage, first, dialect, options, 2 * SAMPLE_BYTES)
@@ -112,7 +119,7 @@ def _dialect(
     notes: list[str] = []
     quote = '"' if options.quote is None else options.quote
     dialect = CsvDialect(
-        quote=None if quote == "none" else quote,
+        quote=None if quote == NO_QUOTES else quote,
         escape=options.escape,
         comment=options.comment,
         null_values=options.null_values or (),
@@ -157,6 +164,7 @@ def _rows(
         )
     if file.mode != "ranges" or file.encoding == "utf-8":
         return rows
+    text_content.as_utf8(sample, file, file.data_start)  # names a byte that is none by its place
     return [row._replace(cells=[_decoded(cell, file) for cell in row.cells]) for row in rows]
 
 
@@ -234,6 +242,12 @@ def _with_start(
             f"{path_text(file.key)} must hold records (it holds none); remove it, or use --exclude"
         )
     if not has_header:
+        if len(rows[0].cells) != len(names):
+            raise SourceError(
+                f"all files must have the same number of columns ({path_text(first.key)} has "
+                f"{len(names)}, {path_text(file.key)} {len(rows[0].cells)}); convert them apart, "
+                "or use --exclude"
+            )
         return dataclasses.replace(file, data_start=rows[0].offset, first_row=rows[0].row)
     if file.key != first.key:
         found, _, _ = csv_sniffing.column_names(rows[0].cells)

@@ -7,6 +7,8 @@ a time for one, and whole numbers over 64 bits for floats.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +21,7 @@ from tfrec_tools.sources.text_ranges import RangeData
 from tfrec_tools.tables import CellFault, Table, TableBatch, TablePart
 
 _INT64 = range(-(1 << 63), 1 << 63)
+_MAY_OVERFLOW = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{309}")
 Kinds = dict[str, dict[str, str]]
 """Of each key the kinds of its values, each with where it was seen first."""
 
@@ -153,12 +156,30 @@ def _lines(data: bytes, first_row: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _parsed(line: bytes) -> Any:
-    """Return what a line holds, None if it is no JSON (NaN and Infinity are none)."""
+    r"""Return what a line holds, None if it is no JSON.
+
+    NaN and Infinity are none, nor are numbers over 64 bits of a float, or halves of a
+    character (``\ud83d``), which no UTF-8 text can hold.
+    """
     try:
-        return json.loads(line, parse_constant=_refused)
+        text = line.decode("utf-8-sig")  # the first line may begin with a byte order mark
+        if _MAY_OVERFLOW.search(text):
+            value = json.loads(text, parse_constant=_refused, parse_float=_finite)
+        else:
+            value = json.loads(text, parse_constant=_refused)
+        if "\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None
+    return value
 
 
 def _refused(name: str) -> Any:
     raise ValueError(name)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(number)
+    return value

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
-from tfrec_tools.errors import RequestError, SourceError
+from tfrec_tools.errors import RequestError, SourceError, TfrecError
 from tfrec_tools.records import MAX_BATCH_RECORDS
+from tfrec_tools.schema.cells import is_list
 
 FILE_NAME = "dataset.arrow"
-BATCH_RECORDS = 4 * MAX_BATCH_RECORDS
 
 
 @contextlib.contextmanager
@@ -34,8 +34,14 @@ def written(source: object, folder: str | None) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="tfrec-", dir=folder) as temporary:
         path = os.path.join(temporary, FILE_NAME)
         with pa.OSFile(path, "wb") as sink, ipc.new_file(sink, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
+            try:
+                for batch in batches:
+                    # Taken anew, so that equal data have equal buffers, whatever they are cut from.
+                    writer.write_batch(batch.take(pa.array(np.arange(batch.num_rows))))
+            except pa.ArrowException as error:
+                raise SourceError(
+                    f"the function must return the same records when it is called again ({error})"
+                ) from None
         yield path
 
 
@@ -43,22 +49,45 @@ def _batches(source: object) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
     if callable(source):
         return _of_records(source)
     try:
-        table = _table(source)
-    except (pa.ArrowException, ValueError, TypeError) as error:
+        table = _plain(_table(source))
+    except TfrecError:
+        raise
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise SourceError(f"the data in memory must be a table ({error})") from None
-    return table.schema, table.to_batches(max_chunksize=BATCH_RECORDS)
+    return table.schema, table.to_batches(max_chunksize=MAX_BATCH_RECORDS)
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Return the table in the types that equal data share, without metadata of its maker."""
+    types = [_plain_type(type_) for type_ in table.schema.types]
+    columns = [c.cast(type_) for c, type_ in zip(table.columns, types, strict=True)]
+    return pa.Table.from_arrays(columns, names=table.column_names).combine_chunks()
+
+
+def _plain_type(type_: pa.DataType) -> pa.DataType:
+    """Return a type with large offsets in place of small ones, and without a dictionary."""
+    if pa.types.is_dictionary(type_):
+        return _plain_type(type_.value_type)
+    if pa.types.is_fixed_size_list(type_):
+        return pa.list_(_plain_type(type_.value_type), type_.list_size)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.large_list(_plain_type(type_.value_type))
+    if pa.types.is_string(type_) or str(type_) == "string_view":
+        return pa.large_string()
+    if pa.types.is_binary(type_) or str(type_) == "binary_view":
+        return pa.large_binary()
+    return type_
 
 
 def _table(source: object) -> pa.Table:
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return source.combine_chunks()
+        return source
     if isinstance(source, Mapping):
         return pa.table({str(name): _column(name, values) for name, values in source.items()})
     if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "columns"):
-        table = pa.Table.from_pandas(source, preserve_index=False).combine_chunks()
-        return table.replace_schema_metadata(None)
+        return pa.Table.from_pandas(source, preserve_index=False)
     raise RequestError(
         "the source must be a path, a pandas DataFrame, a dict of arrays, an Arrow table or a "
         f"function that returns an iterator over records (got {type(source).__name__})"
@@ -69,6 +98,11 @@ def _column(name: object, values: Any) -> pa.Array:
     """Return an array ``[records, …]`` as a column: more dimensions as lists of fixed sizes."""
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
+    if isinstance(values, (list, tuple)):
+        # Not by NumPy, which makes texts of [1, "a"] and rounded floats of [2**53 + 1, 0.5].
+        column = pa.array(values)
+        if not is_list(column.type) or len(set(map(len, values))) > 1:
+            return column
     array = np.asarray(values)
     if array.ndim == 0:
         raise SourceError(f"column {name!r} must have a value per record (got one value)")
@@ -95,7 +129,7 @@ def _of_records(
             )
         if schema is None:
             raise SourceError("the function must return records (it returned none)")
-        fixed = schema
+        fixed = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
 
         def batches() -> Iterator[pa.RecordBatch]:
             for table in _record_tables(factory()):
@@ -108,7 +142,7 @@ def _of_records(
                 yield from pa.table(columns, schema=fixed).combine_chunks().to_batches()
 
         return fixed, batches()
-    except (pa.ArrowException, ValueError, TypeError) as error:
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError) as error:
         raise SourceError(f"the records must be dicts with values of one type ({error})") from None
 
 

@@ -173,6 +173,10 @@ def list_files(
         for key, size in sorted(found)
         if not any(path_globs.matches(glob, key) for glob in exclude)
     ]
+    # Beside files that are called tables, a text file is a README.
+    called_tables = any(
+        _KINDS.get(extension_of(key.rpartition(b"/")[2])) == "csv" for key, _ in found
+    )
     formats: dict[TableFormat, list[tuple[bytes, int]]] = {}
     ignored: dict[str, int] = {}
     for key, size in found:
@@ -180,6 +184,8 @@ def list_files(
         format_ = EXTENSIONS.get(extension)
         if kind == "csv" and (root.file is not None or root.pattern is not None):
             format_ = "csv"  # named by the user, whatever the extension
+        elif called_tables and extension == b"txt":
+            format_ = None
         if format_ is None or (format_ == "csv") != (kind == "csv"):
             name = f".{path_text(extension)}" if extension else "without extension"
             ignored[name] = ignored.get(name, 0) + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import itertools
 import lzma
 from collections.abc import Iterator
@@ -27,6 +26,11 @@ _BOMS = (
 )
 
 
+_MAX_BOM_BYTES = 4
+_SHIFTS = b"\x1b$B!!\x1b(B\x1b$)C\x0e!!\x0f~{!!~}+AOk-"
+"""What makes encodings read the bytes that follow in another way, if they know such shifts."""
+
+
 def encoding_of_bom(head: bytes) -> tuple[str, int] | None:
     """Return the encoding that a byte order mark names, and the mark's length."""
     return next(((name, len(bom)) for bom, name in _BOMS if head.startswith(bom)), None)
@@ -36,7 +40,7 @@ def known_encoding(name: str) -> str:
     """Return the encoding's usual name. Raises RequestError if Python knows none such."""
     try:
         found = codecs.lookup(name).name
-        b"".decode(found)
+        "a".encode(found)  # not the empty text, which every codec takes
     except (LookupError, UnicodeError, ValueError):
         raise RequestError(
             f"--encoding must name an encoding such as utf-8, cp1252 or utf-16 (got {name!r})"
@@ -49,8 +53,9 @@ def is_single_byte(encoding: str) -> bool:
 
     Such files can be cut anywhere, as those in UTF-8 can.
     """
-    every = bytes(range(256)).decode(encoding, "replace")
-    return len(every) == 256 and every[:128].encode("ascii", "replace") == bytes(range(128))
+    every = (bytes(range(256)) + _SHIFTS).decode(encoding, "replace")
+    is_single = len(every) == 256 + len(_SHIFTS)
+    return is_single and every[:128].encode("ascii", "replace") == bytes(range(128))
 
 
 def can_be_cut(file: TableFile) -> bool:
@@ -101,7 +106,9 @@ def blocks_of_bytes(storage: Storage, file: TableFile) -> Iterator[bytes]:
 
 def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
     pieces = _plain_pieces(storage, file)
-    first = next(pieces, b"")
+    first = b""
+    while len(first) < _MAX_BOM_BYTES and (piece := next(pieces, b"")):
+        first += piece
     bom = encoding_of_bom(first)
     offset = bom[1] if bom is not None and bom[0] == file.encoding else 0
     pieces = itertools.chain([first[offset:]], pieces)
@@ -123,7 +130,11 @@ def _plain_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
     """Yield the decompressed content; members that follow one another are read to the end."""
     name = path_text(file.key)
     try:
-        with _opened(storage, file) as stream:
+        with storage.open(file.key) as raw:
+            if file.compression == "xz":
+                yield from _xz_pieces(raw)
+                return
+            stream = raw if file.compression is None else _decompressed(raw, file.compression)
             while piece := stream.read(READ_BYTES):
                 yield piece
     except (OSError, EOFError, lzma.LZMAError) as error:
@@ -134,16 +145,33 @@ def _plain_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
         ) from None
 
 
-@contextlib.contextmanager
-def _opened(storage: Storage, file: TableFile) -> Iterator[BinaryIO]:
-    with storage.open(file.key) as raw:
-        yield decompressed(raw, file.compression)
-
-
-def decompressed(raw: BinaryIO, compression: Compression | None) -> BinaryIO:
-    """Return a stream of the decompressed content."""
-    if compression is None:
-        return raw
-    if compression == "xz":
-        return lzma.open(raw)  # type: ignore[return-value]
+def _decompressed(raw: BinaryIO, compression: Compression) -> BinaryIO:
     return pa.CompressedInputStream(pa.PythonFile(raw, "r"), compression)  # type: ignore[no-any-return]
+
+
+def _xz_pieces(raw: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of all streams of an xz file.
+
+    ``lzma.open`` takes what follows a stream for rubbish if it is damaged, and ends there.
+    """
+    decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+    is_fresh = False  # whether the decoder has seen nothing yet
+    given = raw.read(READ_BYTES)
+    while given or not decoder.needs_input:
+        piece = decoder.decompress(given, READ_BYTES)
+        if piece:
+            yield piece
+        is_fresh = False
+        given = b""
+        if decoder.eof:
+            # Streams may be padded with zeros; the next one begins with none.
+            rest = decoder.unused_data.lstrip(b"\0")
+            while not rest and (more := raw.read(READ_BYTES)):
+                rest = more.lstrip(b"\0")
+            given, decoder, is_fresh = rest, lzma.LZMADecompressor(lzma.FORMAT_XZ), True
+            if not given:
+                break
+        elif decoder.needs_input:
+            given = raw.read(READ_BYTES)
+    if not is_fresh:
+        raise EOFError

@@ -56,18 +56,16 @@ def write_staged_shard(
     name = plan.shard_name(shard)
     path = f"{staging_folder(plan)}/{name}".encode()
     result = ShardResult(shard=shard, name=name, fingerprint=fingerprint, written=True)
+    index_path = None if plan.request.compression else index_name(path.decode()).encode()
     try:
-        with shard_writer(output, path, gzip=plan.request.compression == "gzip") as writer:
+        with shard_writer(output, path, index_path) as writer:
             entries, statistics, recoded = _write_blocks(plan, writer, blocks)
     except _FaultFoundError as found:
         output.remove(path)
+        if index_path is not None:
+            output.remove(index_path)
         return dataclasses.replace(
             result, written=False, entries=tuple(_all_faults(plan, found.entries, blocks))
-        )
-    index_crc32c = 0
-    if not plan.request.compression:
-        index_crc32c = shard_files.write_file(
-            output, index_name(path.decode()).encode(), writer.index
         )
     result = dataclasses.replace(
         result,
@@ -75,8 +73,8 @@ def write_staged_shard(
         num_bytes=writer.num_bytes,
         payload_bytes=writer.payload_bytes,
         crc32c=writer.crc32c,
-        index_bytes=len(writer.index),
-        index_crc32c=index_crc32c,
+        index_bytes=writer.index_bytes,
+        index_crc32c=writer.index_crc32c,
         entries=tuple(sorted(entries)),
         statistics=statistics,
         codecs=images.codec_versions() if recoded else {},

@@ -94,8 +94,10 @@ class SpillWriter:
 
 
 def _cannot_spill(error: OSError) -> DatasetError:
+    # Arrow's own errors have a text with the path in it.
+    plain = OSError(error.errno, os.strerror(error.errno)) if error.errno else error
     return DatasetError(
-        f"temporary files could not be written: {reason_of(error)}; make room, or give another "
+        f"temporary files could not be written: {reason_of(plain)}; make room, or give another "
         "folder with --spill-dir"
     )
 
