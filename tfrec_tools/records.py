@@ -127,6 +127,7 @@ class ShardResult:
 
     ``num_bytes`` counts the file, ``payload_bytes`` the payloads without their frames.
     A shard with faults under ``on_error="fail"`` has no file: ``written`` is False.
+    ``statistics`` are of pictures, and of cells beside pictures in ``cells``.
     """
 
     shard: ShardId
@@ -141,6 +142,7 @@ class ShardResult:
     index_crc32c: int = 0
     entries: tuple[ReportEntry, ...] = ()
     statistics: Mapping[str, object] = field(default_factory=dict)
+    cells: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     codecs: Mapping[str, str] = field(default_factory=dict)
 
     @property

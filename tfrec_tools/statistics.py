@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ MAX_DISTINCT = 10_000
 
 _SHORT_BYTES = 32  # longer texts are told apart by a 128-bit hash
 _HALF = np.int64(32)
+_DISTINCT_TYPES = (pa.int64(), pa.float32(), pa.float64(), pa.large_binary())
 
 
 @dataclass(slots=True)
@@ -147,6 +149,33 @@ class ColumnStatistics:
             self.distinct, self.too_many = None, True
         elif other.distinct is not None and not self.too_many:
             self._merge_distinct(other.distinct)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return all that was counted as values for JSON, to go on from with `from_plain`."""
+        plain = {
+            name: getattr(self, name)
+            for name in ColumnStatistics.__dataclass_fields__
+            if name != "distinct"
+        }
+        if self.distinct is not None:
+            values = self.distinct.to_pylist()
+            if pa.types.is_large_binary(self.distinct.type):
+                values = [value.decode("latin-1") for value in values]
+            plain["distinct"] = {"type": str(self.distinct.type), "values": values}
+        return plain
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> ColumnStatistics:
+        """Return the statistics that `to_plain` wrote."""
+        distinct = plain.get("distinct")
+        column = None
+        if distinct is not None:
+            type_ = {str(known): known for known in _DISTINCT_TYPES}[distinct["type"]]
+            values = distinct["values"]
+            if pa.types.is_large_binary(type_):
+                values = [value.encode("latin-1") for value in values]
+            column = pa.array(values, type_)
+        return cls(**{**plain, "distinct": column})
 
     def to_dict(self, feature: Feature) -> dict[str, Any]:
         """Return the statistics as the manifest holds them."""

@@ -43,9 +43,11 @@ def with_splits(request: Request, table: Table) -> Table:
     spec = request.splits
     if spec is not None and spec.files is not None:
         return dataclasses.replace(table, files=_split_by_globs(spec.files, files))
-    words = [_folder_word(file.key) for file in files]
+    names = [_folder_name(file.key) for file in files]
+    words = [SPLIT_WORDS.get(name) for name in names]
     if None in words:
-        words = [_stem_word(file.key) for file in files]
+        names = [_stem_name(file.key) for file in files]
+        words = [SPLIT_WORDS.get(name) for name in names]
     asked = "--splits-from" if request.splits_from is not None else "ratios"
     if None in words or len(files) < 2:
         return table
@@ -54,19 +56,29 @@ def with_splits(request: Request, table: Table) -> Table:
             f"the files of {request.source.root} are splits already "
             f"({listed(sorted({w for w in words if w}))}); drop the {asked}, or give one of them"
         )
+    name_of: dict[str | None, str] = {}
+    for name, word in zip(names, words, strict=True):
+        if name_of.setdefault(word, name) != name:
+            raise SourceError(
+                f"a split must have one name (both {name_of[word]} and {name} in "
+                f"{request.source.root} mean {word!r}); say what they are with --split "
+                f"{word}='{name_of[word]}*' --split NAME='{name}*'"
+            )
     named = [dataclasses.replace(f, split=w) for f, w in zip(files, words, strict=True)]
     return dataclasses.replace(table, files=tuple(named))
 
 
-def _folder_word(key: bytes) -> str | None:
+def _folder_name(key: bytes) -> str:
+    """Return the first-level folder in lower case, empty for files in the root."""
     first, slash, _ = key.partition(b"/")
-    return SPLIT_WORDS.get(path_text(first).lower()) if slash else None
+    return path_text(first).lower() if slash else ""
 
 
-def _stem_word(key: bytes) -> str | None:
+def _stem_name(key: bytes) -> str:
+    """Return a file's stem in lower case, without numbers of parts behind it."""
     stem = path_text(key.rpartition(b"/")[2]).partition(".")[0]
     match = _STEM.fullmatch(stem)
-    return SPLIT_WORDS.get(match[1].lower()) if match else None
+    return match[1].lower() if match else ""
 
 
 def _split_by_globs(

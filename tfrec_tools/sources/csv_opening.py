@@ -39,7 +39,7 @@ def open_csv(
         raise SourceError(
             f"a CSV file must not be empty ({listed(empty, limit=3)}); remove it, or use --exclude"
         )
-    first = files[0]
+    first = next((file for file in files if _has_two_lines(storage, file)), files[0])
     notes = (
         []
         if first.encoding == "utf-8" or options.encoding is not None
@@ -76,6 +76,12 @@ def open_csv(
         notes=(*notes, *more),
         ignored=dict(ignored),
     )
+
+
+def _has_two_lines(storage: Storage, file: TableFile) -> bool:
+    """Say whether there can be a header and a record, from which to tell what is what."""
+    sample, complete = _sample(storage, file, HEAD_BYTES)
+    return not complete or sum(map(bool, sample.splitlines())) >= MIN_ROWS
 
 
 def _with_encoding(storage: Storage, file: TableFile, options: CsvOptions) -> TableFile:

@@ -29,6 +29,7 @@ from tfrec_tools.schema import (
     is_path_pattern,
 )
 from tfrec_tools.sources import image_folder
+from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, reason_of
 
 
@@ -36,7 +37,7 @@ from tfrec_tools.storage import Storage, reason_of
 class EncodedBlock:
     """Columns of the records that fit; bytes of external columns per record; what to report.
 
-    ``num_bytes``: of the files that were read.
+    ``num_bytes``: of the files that were read. ``cells``: statistics of a table's features.
     """
 
     columns: dict[str, pa.Array | ExternalBytes]
@@ -46,6 +47,7 @@ class EncodedBlock:
     num_records: int
     num_bytes: int = 0
     recoded: bool = False
+    cells: dict[str, ColumnStatistics] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -121,7 +123,11 @@ def encode_references(
         block.place_of = functools.partial(_place_in, place_of, name)
         contents = _contents(block, storage, dict(enumerate(own)), None)
         _encode_images(block, name, feature, contents, shown=own)
-    return _finished(block)
+    encoded = _finished(block)
+    for name in columns:
+        counted = encoded.cells.setdefault(name, ColumnStatistics())
+        counted.add(plan.schema.features[name], encoded.columns[name])
+    return encoded
 
 
 def _place_in(place_of: Callable[[int, str], ReportEntry], name: str, index: int) -> ReportEntry:

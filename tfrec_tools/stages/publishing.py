@@ -32,6 +32,7 @@ from tfrec_tools.schema import ClassLabelFeature
 from tfrec_tools.shard_names import index_name
 from tfrec_tools.stages.encoding import merged_statistics, with_means
 from tfrec_tools.stages.table_encoding import UnitResult, is_unknown_class
+from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, open_storage
 from tfrec_tools.survey import Survey
 
@@ -279,7 +280,10 @@ def _statistics(
 ) -> dict[str, Any]:
     """Return the statistics of one split, by feature: of shards, and for tables of units."""
     found = with_means(merged_statistics([shard.statistics for shard in shards]))
-    of_cells = units.statistics.get(split, {}) if units is not None else {}
+    of_cells = dict(units.statistics.get(split, {})) if units is not None else {}
+    for shard in shards:
+        for name, plain in shard.cells.items():
+            of_cells.setdefault(name, ColumnStatistics()).merge(ColumnStatistics.from_plain(plain))
     found |= {name: of_cells[name].to_dict(plan.schema.features[name]) for name in of_cells}
     return dict(sorted(found.items()))
 

@@ -19,6 +19,7 @@ from tfrec_tools.shard_files import ShardWriter, shard_writer
 from tfrec_tools.shard_names import ShardId, index_name
 from tfrec_tools.stages.encoding import EncodedBlock, encode_block, merged_statistics
 from tfrec_tools.stages.publishing import SIDECAR_SUFFIX, staging_folder
+from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, open_storage
 
 BLOCK_BYTES = 4 << 20  # 4 MiB of listed files at once: what bounds the memory of a worker
@@ -59,7 +60,7 @@ def write_staged_shard(
     index_path = None if plan.request.compression else index_name(path.decode()).encode()
     try:
         with shard_writer(output, path, index_path) as writer:
-            entries, statistics, recoded = _write_blocks(plan, writer, blocks)
+            entries, statistics, cells, recoded = _write_blocks(plan, writer, blocks)
     except _FaultFoundError as found:
         output.remove(path)
         if index_path is not None:
@@ -77,6 +78,7 @@ def write_staged_shard(
         index_crc32c=writer.index_crc32c,
         entries=tuple(sorted(entries)),
         statistics=statistics,
+        cells={name: found.to_plain() for name, found in cells.items()},
         codecs=images.codec_versions() if recoded else {},
     )
     sidecar = json.dumps(dataclasses.asdict(result), sort_keys=True).encode()
@@ -174,8 +176,9 @@ def _blocks(
 
 def _write_blocks(
     plan: Plan, writer: ShardWriter, blocks: Iterator[Block]
-) -> tuple[list[ReportEntry], dict[str, object], bool]:
+) -> tuple[list[ReportEntry], dict[str, object], dict[str, ColumnStatistics], bool]:
     entries: list[ReportEntry] = []
+    cells: dict[str, ColumnStatistics] = {}
     statistics: list[dict[str, object]] = []
     recoded = False
     fail = plan.request.on_error is OnError.FAIL
@@ -189,7 +192,9 @@ def _write_blocks(
         _append(writer, block)
         statistics.append(block.statistics)
         recoded |= block.recoded
-    return entries, merged_statistics(statistics), recoded
+        for name, found in block.cells.items():
+            cells.setdefault(name, ColumnStatistics()).merge(found)
+    return entries, merged_statistics(statistics), cells, recoded
 
 
 def _append(writer: ShardWriter, block: EncodedBlock) -> None:

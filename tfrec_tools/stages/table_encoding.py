@@ -140,7 +140,8 @@ def encode_unit(
                 for index, name in enumerate(plan.splits.names):
                     here = split == index
                     counts[name] = counts.get(name, 0) + int(np.count_nonzero(here))
-                    _count(plan, statistics.setdefault(name, {}), found.columns, here)
+                    if not found.references:  # else counted once it is known which ones fit
+                        _count(plan, statistics.setdefault(name, {}), found.columns, here)
                 writer.add(_spilled(batch, found, ranks), _bins(plan, split, ranks))
         first_index += part.num_records
     return UnitResult(
