@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfrec_tools.errors import DatasetError, listed
-from tfrec_tools.schema import ClassLabelFeature, Schema
+from tfrec_tools.schema import ClassLabelFeature, Float32Feature, Float64Feature, Schema
 
 FORMAT = "tfrec-tools"
 FORMAT_VERSION = 1
@@ -121,6 +121,19 @@ class Manifest:
             feature = self.schema.target if self.schema.target in labels else next(iter(labels))
         counts = self.split(split).statistics.get(feature, {}).get("counts", [0] * len(names))
         return dict(zip(names, counts, strict=True))
+
+    def num_missing(self, feature: str) -> int:
+        """Return how many records of all splits have no value of ``feature``."""
+        return sum(split.statistics.get(feature, {}).get("missing", 0) for split in self.splits)
+
+    def may_be_absent(self, feature: str) -> bool:
+        """Say whether some record has no such key: no value of ``feature``, and none for it."""
+        if not self.num_missing(feature):
+            return False
+        kind = self.schema.features[feature]
+        if isinstance(kind, (Float32Feature, Float64Feature)) and not kind.many:
+            return kind.missing == "empty"  # else NaN stands for it
+        return not any(column.is_list for column in kind.stored(feature))
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``."""

@@ -182,8 +182,8 @@ class TestColumns:
             "f": "large_list<item: float>",
             "i": "large_list<item: int64>",
         }
-        assert decoded["b"].to_pylist() == [[b"a"], []]
-        assert decoded["f"].to_pylist() == [[1.5], []]
+        assert decoded["b"].to_pylist() == [[b"a"], None]
+        assert decoded["f"].to_pylist() == [[1.5], None]
         assert decoded["i"].to_pylist() == [[1, 2], []]
 
     def test_have_null_where_a_record_lacks_the_feature(self) -> None:

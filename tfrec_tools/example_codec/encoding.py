@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ class _Content:
     pieces: list[Piece]
     sizes: Int64s
     external: bool = False
+    present: np.ndarray | None = None
 
 
 def map_order(name: str) -> bytes:
@@ -69,8 +71,9 @@ def encode(columns: Mapping[str, pa.Array | ExternalBytes]) -> EncodedExamples:
     """Encode n records given as columns of n values each.
 
     Column types: int64, float32, (large) binary or string, lists of these, or
-    `ExternalBytes`. A null becomes an empty list of its kind, like an empty list. Equal to
-    ``tf.train.Example(…).SerializeToString(deterministic=True)``.
+    `ExternalBytes`. Where a scalar is null, the record has no such key: TensorFlow's parsers
+    take a default then, but refuse an empty list. A null list is an empty list of its kind.
+    Equal to ``tf.train.Example(…).SerializeToString(deterministic=True)``.
 
     Raises ValueError if a column's type has no place in an Example, or lengths differ.
     """
@@ -90,7 +93,7 @@ def encode(columns: Mapping[str, pa.Array | ExternalBytes]) -> EncodedExamples:
         content = _content(column)
         feature_sizes = 1 + wire.varint_sizes(content.sizes) + content.sizes
         entry_sizes = len(key_field) + 1 + wire.varint_sizes(feature_sizes) + feature_sizes
-        runs[-1] += [
+        pieces = [
             wire.TAG_1,
             wire.varint_piece(entry_sizes),
             key_field + wire.TAG_2,
@@ -99,10 +102,17 @@ def encode(columns: Mapping[str, pa.Array | ExternalBytes]) -> EncodedExamples:
             wire.varint_piece(content.sizes),
             *content.pieces,
         ]
+        sizes = 1 + wire.varint_sizes(entry_sizes) + entry_sizes
+        if content.present is not None:
+            empty = pa.scalar(b"", pa.large_binary())
+            present = pa.array(content.present)
+            pieces = [pc.if_else(present, wire.joined(pieces, num_records), empty)]
+            sizes = np.where(content.present, sizes, 0)
+        runs[-1] += pieces
         if content.external:
             externals.append(name)
             runs.append([])
-        total += 1 + wire.varint_sizes(entry_sizes) + entry_sizes
+        total += sizes
     runs[0][:0] = [wire.TAG_1, wire.varint_piece(total)]
     return EncodedExamples(
         segments=tuple(wire.joined(run, num_records) for run in runs),
@@ -175,12 +185,14 @@ def _counted(valid: np.ndarray) -> Int64s:
 
 def _prefix(length: int, key_field: bytes, tag: bytes) -> bytes:
     """Return what stands in front of a value of ``length`` bytes, from its map entry on."""
-    inner = b"" if length == _NO_VALUE else wire.TAG_1 + wire.varint(length)
-    content = len(inner) + max(length, 0)
+    if length == _NO_VALUE:
+        return b""  # no entry at all
+    inner = wire.TAG_1 + wire.varint(length)
+    content = len(inner) + length
     list_part = tag + wire.varint(content) + inner
-    feature = len(list_part) + max(length, 0)
+    feature = len(list_part) + length
     value_part = wire.TAG_2 + wire.varint(feature) + list_part
-    entry = len(key_field) + len(value_part) + max(length, 0)
+    entry = len(key_field) + len(value_part) + length
     return wire.TAG_1 + wire.varint(entry) + key_field + value_part
 
 
@@ -194,14 +206,19 @@ def _content(column: pa.Array | ExternalBytes) -> _Content:
             external=True,
         )
     values, offsets = _values_and_offsets(column)
+    content = None
     if pa.types.is_int64(values.type):
         packed = wire.regrouped(wire.varints(np.asarray(values)), offsets)
-        return _packed_content(wire.TAG_3, packed)
-    if pa.types.is_float32(values.type):
+        content = _packed_content(wire.TAG_3, packed)
+    elif pa.types.is_float32(values.type):
         data = np.ascontiguousarray(np.asarray(values), dtype="<f4").view(np.uint8)
-        return _packed_content(wire.TAG_2, wire.large_binary(data, offsets * 4))
-    if pa.types.is_large_binary(values.type):
-        return _bytes_content(values, offsets)
+        content = _packed_content(wire.TAG_2, wire.large_binary(data, offsets * 4))
+    elif pa.types.is_large_binary(values.type):
+        content = _bytes_content(values, offsets)
+    if content is not None:
+        if column.null_count and not pa.types.is_nested(column.type):
+            return dataclasses.replace(content, present=np.asarray(column.is_valid()))
+        return content
     raise ValueError(f"an Example holds int64, float32 and bytes, not {values.type}")
 
 

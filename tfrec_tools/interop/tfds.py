@@ -17,10 +17,13 @@ from tfrec_tools.schema import (
     ClassLabelFeature,
     Feature,
     Float32Feature,
+    Float64Feature,
     ImageFeature,
     Int64Feature,
     MaskFeature,
+    StoredType,
     TextFeature,
+    TimestampFeature,
 )
 
 _PREFIX = "tensorflow_datasets.core.features."
@@ -75,6 +78,8 @@ def _features(manifest: Manifest) -> dict[str, Any]:
     features: dict[str, Any] = {}
     for name, feature in manifest.schema.features.items():
         features[name] = _feature(feature)
+        if _may_be_absent(manifest, name, feature):
+            features[name] = _optional(feature)
         for column in feature.stored(name):
             if column.name != name:
                 features[column.name] = _scalar("int64")
@@ -88,32 +93,36 @@ def _feature(feature: Feature) -> dict[str, Any]:
     match feature:
         case ImageFeature():
             if feature.raw_shape is not None:
-                return {
-                    "pythonClassName": f"{_PREFIX}tensor_feature.Tensor",
-                    "tensor": {
-                        "shape": {"dimensions": [str(side) for side in feature.raw_shape]},
-                        "dtype": "uint8",
-                        "encoding": "bytes",
-                    },
-                }
+                return _tensor("uint8", feature.raw_shape, encoding="bytes")
             return _image("uint8", feature.channels)
         case MaskFeature(dtype=dtype):
             return _image(dtype, 1)
         case ClassLabelFeature(names=names):
-            return {
+            label = {
                 "pythonClassName": f"{_PREFIX}class_label_feature.ClassLabel",
                 "classLabel": {"numClasses": str(len(names or ()))},
             }
-        case TextFeature():
-            return {"pythonClassName": f"{_PREFIX}text_feature.Text", "text": {}}
+            return _sequence(label) if feature.many else label
+        case TextFeature(many=many):
+            text = {"pythonClassName": f"{_PREFIX}text_feature.Text", "text": {}}
+            return _sequence(text) if many else text
         case BytesFeature():
             return _scalar("string")
-        case Int64Feature():
-            return _scalar("int64")
-        case Float32Feature():
-            return _scalar("float32")
+        case Int64Feature(shape=shape, many=many):
+            return _number("int64", shape, many=many)
+        case Float32Feature(shape=shape, many=many):
+            return _number("float32", shape, many=many)
+        case Float64Feature(shape=shape, many=many, store="float32"):
+            return _number("float32", shape, many=many)
+        case Float64Feature(shape=shape, many=False):
+            # Eight bytes per value in one bytes value, which TFDS decodes to the shape.
+            return _tensor("float64", shape or (1,), encoding="bytes")
+        case Float64Feature():
+            return _scalar("string")  # lists of any length, as bytes: TFDS has no such feature
         case BoolFeature():
             return _scalar("bool")
+        case TimestampFeature():
+            return _scalar("int64")
     assert_never(feature)
 
 
@@ -122,6 +131,48 @@ def _image(dtype: str, channels: int) -> dict[str, Any]:
     if dtype == "uint16":
         image["encodingFormat"] = "png"
     return {"pythonClassName": f"{_PREFIX}image_feature.Image", "image": image}
+
+
+def _may_be_absent(manifest: Manifest, name: str, feature: Feature) -> bool:
+    """Say whether some records have an empty list in place of one value."""
+    if isinstance(feature, Float64Feature) and feature.many and feature.store == "bytes":
+        return manifest.num_missing(name) > 0  # all values of a record in one bytes value
+    if isinstance(feature, (Float32Feature, Float64Feature)) and feature.missing != "empty":
+        return False  # NaN stands for a missing value
+    return not getattr(feature, "many", False) and manifest.num_missing(name) > 0
+
+
+def _optional(feature: Feature) -> dict[str, Any]:
+    """Return the scalar that may be absent: only such, not texts and labels, can be in TFDS."""
+    (column,) = feature.stored("")
+    dtype = {StoredType.BYTES: "string", StoredType.INT64: "int64", StoredType.FLOAT32: "float32"}
+    scalar = _scalar("bool" if isinstance(feature, BoolFeature) else dtype[column.type])
+    scalar["tensor"]["optional"] = True
+    return scalar
+
+
+def _number(dtype: str, shape: tuple[int, ...] | None, *, many: bool) -> dict[str, Any]:
+    if many:
+        return _sequence(_scalar(dtype))
+    return _scalar(dtype) if shape is None else _tensor(dtype, shape, encoding="none")
+
+
+def _tensor(dtype: str, shape: tuple[int, ...], *, encoding: str) -> dict[str, Any]:
+    return {
+        "pythonClassName": f"{_PREFIX}tensor_feature.Tensor",
+        "tensor": {
+            "shape": {"dimensions": [str(side) for side in shape]},
+            "dtype": dtype,
+            "encoding": encoding,
+        },
+    }
+
+
+def _sequence(feature: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "pythonClassName": f"{_PREFIX}sequence_feature.Sequence",
+        "sequence": {"feature": feature, "length": "-1"},
+    }
 
 
 def _scalar(dtype: str) -> dict[str, Any]:

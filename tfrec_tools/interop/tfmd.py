@@ -10,7 +10,9 @@ from tfrec_tools.schema import (
     BoolFeature,
     ClassLabelFeature,
     Feature,
+    Float32Feature,
     ImageFeature,
+    Int64Feature,
     MaskFeature,
     StoredColumn,
     StoredType,
@@ -31,18 +33,24 @@ def schema_pbtxt(manifest: Manifest) -> bytes:
     for column in manifest.schema.stored:
         name, feature = owners[column.name]
         domain = _domain(name, feature) if column.name == name else ""
-        blocks.append(_block(column, domain, target=feature.target and column.name == name))
+        missing = manifest.num_missing(name) if column.name == name else 0
+        target = feature.target and column.name == name
+        blocks.append(_block(column, domain, target=target, optional=missing > 0))
     return "".join(blocks).encode()
 
 
-def _block(column: StoredColumn, domain: str, *, target: bool) -> str:
+def _block(column: StoredColumn, domain: str, *, target: bool, optional: bool) -> str:
     dimensions = "".join(f" dim {{ size: {size} }}" for size in column.shape)
-    lines = [
-        f"  name: {_quoted(column.name)}",
-        f"  type: {_TYPES[column.type]}",
-        f"  shape {{{dimensions} }}" if dimensions else "  shape {}",
-        "  presence { min_fraction: 1.0 min_count: 1 }",
-    ]
+    lines = [f"  name: {_quoted(column.name)}", f"  type: {_TYPES[column.type]}"]
+    if column.is_list:
+        lines += ["  value_count { min: 0 }"]
+    elif optional and not column.shape:
+        lines += ["  value_count { min: 0 max: 1 }"]
+    else:
+        lines += [f"  shape {{{dimensions} }}" if dimensions else "  shape {}"]
+    # A key with an empty list is there, but counts as absent.
+    least = "" if column.is_list or optional else "min_fraction: 1.0 "
+    lines += [f"  presence {{ {least}min_count: {0 if column.is_list or optional else 1} }}"]
     lines += [f"  {domain}"] if domain else []
     lines += ['  annotation { tag: "target" }'] if target else []
     return "feature {\n" + "\n".join(lines) + "\n}\n"
@@ -57,10 +65,20 @@ def _domain(name: str, feature: Feature) -> str:
         case ClassLabelFeature(names=names):
             last = max(len(names or ()) - 1, 0)
             return f"int_domain {{ name: {_quoted(name)} min: 0 max: {last} is_categorical: true }}"
+        case TextFeature(vocabulary=words) if words is not None:
+            values = "".join(f" value: {_quoted(word)}" for word in words)
+            return (
+                f"string_domain {{ name: {_quoted(name)}{values} is_categorical: CATEGORICAL_YES }}"
+            )
         case TextFeature():
             return "natural_language_domain {}"
         case BoolFeature():
             return "bool_domain {}"
+        case Int64Feature() | Float32Feature():
+            kind = "int" if isinstance(feature, Int64Feature) else "float"
+            limits = {"min": feature.min, "max": feature.max}
+            found = " ".join(f"{k}: {v}" for k, v in limits.items() if v is not None)
+            return f"{kind}_domain {{ {found} }}" if found else ""
         case _:
             return ""
 

@@ -49,14 +49,17 @@ def load(
     interpolation: Interpolation = "bilinear",
     scale: float | None = None,
     fast_decode: bool = True,
+    ragged: bool = True,
     shuffle_buffer: int | None = None,
     deterministic: bool | None = None,
+    ragged: bool = True,
 ) -> tf.data.Dataset:
     """Return a split as a ``tf.data.Dataset`` of batches, ready for ``model.fit``.
 
     Shards are read in parallel, shuffled as serialized bytes, then parsed, decoded, resized,
-    batched and prefetched, each with as many threads as help. Shapes are static and the
-    number of batches is known.
+    batched and prefetched, each with as many threads as help. Records without images to
+    decode are batched first and parsed a batch at a time. Shapes are static and the number
+    of batches is known.
 
     Args:
         path: the dataset's folder, local or a URL that TensorFlow can read.
@@ -73,7 +76,9 @@ def load(
         as_dict: give a dict even if the schema names a target.
         dtype: of images: ``"uint8"``, or ``"float32"`` with the same values, 0 to 255.
         features: names of what to read; by default everything but text, bytes and sizes
-            (``<image>_height``, ``<image>_width``).
+            (``<image>_height``, ``<image>_width``), unless nothing else is there. For features
+            of tables also ``<name>_present`` (bool: there is a value) and, with many values,
+            ``<name>_length``.
         crop_to_aspect_ratio: cut images centrally to the shape of ``image_size`` first,
             instead of distorting them.
         pad_to_aspect_ratio: pad images with black to that shape first.
@@ -81,15 +86,20 @@ def load(
         scale: factor for images of dtype float32, such as ``1 / 255``.
         fast_decode: decode a JPEG at the smallest of the scales 1, 1/2, 1/4 and 1/8 that still
             covers ``image_size``; False decodes all of its pixels before resizing.
+        ragged: give features with many values as ``tf.RaggedTensor``; False pads them to the
+            longest of the batch, with 0, "" or, for labels, -1.
         shuffle_buffer: records to shuffle among; by default as many as fit in 256 MiB.
         deterministic: whether the order is the same in every run; by default only if it is
             not shuffled, or a ``seed`` is given.
+        ragged: features with many values per record come as a ``tf.RaggedTensor``; False pads
+            them to the longest of the batch, with 0, ``""`` or, for labels, -1.
 
     Returns:
         Batches ``(x, target)`` if the schema names a target, else dicts by feature name. ``x``
         is the only other feature, or a dict of the others. Images: ``[batch, height, width,
         channels]`` of ``dtype``; masks: uint8 or uint16 ``[batch, height, width, 1]``; labels:
-        int64 ``[batch]``; text and bytes: string ``[batch]``.
+        int64 ``[batch]``; text and bytes: string ``[batch]``; numbers ``[batch]``, packed ones
+        ``[batch, *shape]``. A missing value is 0, "", NaN or, for labels, -1.
 
     Raises:
         RequestError: an argument makes no sense for this dataset.
@@ -115,8 +125,10 @@ def load(
         interpolation=interpolation,
         scale=scale,
         fast_decode=fast_decode,
+        ragged=ragged,
         shuffle_buffer=shuffle_buffer,
         deterministic=deterministic,
+        ragged=ragged,
     )
     dataset = open(path)
     dataset.check_shards(split)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tfrec_tools.errors import DatasetError, RequestError, counted, listed
 from tfrec_tools.manifest import Manifest, SplitInfo
 from tfrec_tools.manifest_files import load_manifest
-from tfrec_tools.schema import BytesFeature, Schema, StoredColumn, TextFeature
+from tfrec_tools.schema import (
+    BytesFeature,
+    ImageFeature,
+    MaskFeature,
+    Schema,
+    StoredColumn,
+    TextFeature,
+)
 from tfrec_tools.storage import open_storage
 
-if TYPE_CHECKING:
-    import tensorflow as tf
+PRESENT = "_present"
+"""``<feature>_present`` says for each record whether it has a value."""
+LENGTH = "_length"
+"""``<feature>_length`` says for each record how many values its list has."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,39 +86,59 @@ class Dataset:
                     f"({what}); copy the dataset again, or convert the data again"
                 )
 
-    def columns(self, features: Sequence[str] | None = None) -> dict[str, StoredColumn]:
-        """Return the stored columns that ``features`` name.
+    @property
+    def derived(self) -> dict[str, Derived]:
+        """What can be read besides stored columns, by name.
 
-        By default all but text, bytes and the sizes of images. Raises RequestError for a
-        name that is none, naming those there are.
+        ``<name>_present`` if some record has no value of the feature, ``<name>_length`` if
+        records have many; not where a stored column is called so.
+        """
+        found = {}
+        for name, feature in self.schema.features.items():
+            if self.manifest.num_missing(name) and not getattr(feature, "is_packed", False):
+                found[f"{name}_present"] = Derived(name, "present")
+            if getattr(feature, "many", False):
+                found[f"{name}_length"] = Derived(name, "length")
+        stored = {column.name for column in self.schema.stored}
+        return {name: derived for name, derived in found.items() if name not in stored}
+
+    def names(self, features: Sequence[str] | None = None) -> list[str]:
+        """Return the names of what `load` reads for ``features``, each once.
+
+        By default all but text, bytes (unless one is the target, or there is nothing else
+        beside it) and the sizes of images. Raises RequestError for a name that is none,
+        naming those there are.
+        """
+        if features is not None:
+            stored = [column.name for column in self.schema.stored]
+            return _known(features, [*stored, *self.derived])
+        names = [
+            name
+            for name, feature in self.schema.features.items()
+            if feature.target or not isinstance(feature, (TextFeature, BytesFeature))
+        ]
+        return list(self.schema.features) if set(names) <= {self.schema.target} else names
+
+    def columns(self, features: Sequence[str] | None = None) -> dict[str, StoredColumn]:
+        """Return the stored columns that ``features`` name; by default as `names` does.
+
+        Raises RequestError for a name that is none, naming those there are.
         """
         stored = {column.name: column for column in self.schema.stored}
-        if features is None:
-            names = [
-                name
-                for name, feature in self.schema.features.items()
-                if not isinstance(feature, (TextFeature, BytesFeature))
-            ]
-        else:
-            names = list(dict.fromkeys(features))
-            unknown = [name for name in names if name not in stored]
-            if unknown:
-                raise RequestError(
-                    f"features must be among {listed(list(stored), limit=40)} (got {unknown[0]!r})"
-                )
-            if not names:
-                raise RequestError("features must name at least one feature")
+        names = self.names() if features is None else _known(features, list(stored))
         return {name: stored[name] for name in names}
 
-    def parse_spec(self, features: Sequence[str] | None = None) -> dict[str, tf.io.FixedLenFeature]:
+    def parse_spec(self, features: Sequence[str] | None = None) -> ParseSpec:
         """Return what ``tf.io.parse_example`` needs, for a pipeline of your own.
 
-        Images are strings in it (file bytes, or raw pixels). By default all stored columns.
+        Images are strings in it (file bytes, or raw pixels), and so is float64 kept as bytes.
+        A value that a record does not have is 0, -1 (labels), NaN or "". By default all
+        stored columns.
         """
-        from tfrec_tools.reader.parse_specs import parse_spec
+        from tfrec_tools.reader.parse_specs import parse_spec  # it imports TensorFlow
 
         names = [column.name for column in self.schema.stored] if features is None else features
-        return parse_spec(self.columns(names))
+        return parse_spec(self.manifest, self.columns(names))
 
     def __repr__(self) -> str:
         splits = ", ".join(
@@ -117,3 +146,13 @@ class Dataset:
             for split in self.manifest.splits
         )
         return f"<dataset {self.name!r} in {self.path}: {splits}; {listed(list(self.schema.features))}>"
+
+
+def _known(features: Sequence[str], known: list[str]) -> list[str]:
+    names = list(dict.fromkeys(features))
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise RequestError(f"features must be among {listed(known, limit=40)} (got {unknown[0]!r})")
+    if not names:
+        raise RequestError("features must name at least one feature")
+    return names

@@ -31,8 +31,10 @@ class ReadOptions:
     interpolation: Interpolation
     scale: float | None
     fast_decode: bool
+    ragged: bool
     shuffle_buffer: int | None
     deterministic: bool | None
+    ragged: bool
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, showing them."""

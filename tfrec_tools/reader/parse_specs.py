@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import assert_never
+import math
+import struct
+from collections.abc import Collection, Mapping
+from typing import TypeAlias, assert_never
 
+from tfrec_tools.manifest import Manifest
 from tfrec_tools.reader._tensorflow import tf
-from tfrec_tools.schema import StoredColumn, StoredType
+from tfrec_tools.schema import (
+    BytesFeature,
+    ClassLabelFeature,
+    Feature,
+    Float32Feature,
+    Float64Feature,
+    StoredColumn,
+    StoredType,
+    TextFeature,
+)
+
+NAN_BYTES = struct.pack("<d", math.nan)
+
+ParseSpec: TypeAlias = "dict[str, tf.io.FixedLenFeature | tf.io.RaggedFeature]"
 
 
-def parse_spec(columns: Mapping[str, StoredColumn]) -> dict[str, tf.io.FixedLenFeature]:
-    """Return a parse spec of these columns, by name."""
-    return {
-        name: tf.io.FixedLenFeature(column.shape, _dtype(column.type))
-        for name, column in columns.items()
-    }
+def parse_spec(
+    manifest: Manifest, columns: Mapping[str, StoredColumn], *, as_lists: Collection[str] = ()
+) -> ParseSpec:
+    """Return a parse spec of these columns, by name.
+
+    Lists of any length are ragged, and so are the scalars of ``as_lists``: a list of one
+    value, or of none where a record has none. Other scalars get a default there; where no
+    record lacks a value, one that does is damaged, and an error.
+    """
+    spec: ParseSpec = {}
+    for name, column in columns.items():
+        if column.is_list or name in as_lists:
+            # Splits of 64 bits, as those that tf.strings and Keras make.
+            spec[name] = tf.io.RaggedFeature(_dtype(column.type), row_splits_dtype=tf.int64)
+            continue
+        feature = manifest.schema.features.get(name)
+        default = None
+        if feature is not None and manifest.may_be_absent(name):
+            default = absent_value(feature)
+        spec[name] = tf.io.FixedLenFeature(column.shape, _dtype(column.type), default)
+    return spec
+
+
+def absent_value(feature: Feature) -> bytes | int | float:
+    """Return what stands for a value that a record does not have, in the type it is stored in."""
+    match feature:
+        case TextFeature() | BytesFeature():
+            return b""
+        case ClassLabelFeature():
+            return -1
+        case Float64Feature(store="bytes", many=many):
+            return b"" if many else NAN_BYTES
+        case Float32Feature() | Float64Feature():
+            return math.nan
+        case _:
+            return 0
 
 
 def _dtype(stored: StoredType) -> tf.DType:
