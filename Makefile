@@ -49,6 +49,8 @@ docs: $(VENV)/.test
 benchmark: $(VENV)/.test
 	$(BIN)/python -m benchmarks images
 	$(BIN)/python -m benchmarks read
+	$(BIN)/python -m benchmarks csv
+	$(BIN)/python -m benchmarks csv-read
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

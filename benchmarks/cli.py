@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from benchmarks.csv_conversion import csv_command
+from benchmarks.csv_reading import csv_read_command
 from benchmarks.image_conversion import images_command
 from benchmarks.image_reading import read_command
 from benchmarks.measuring import BenchmarkError
@@ -26,11 +28,15 @@ def benchmarks_group() -> None:
       python -m benchmarks images --small             50,000 drawn images of 1 KB
       python -m benchmarks images my/photos --runs 3  your own
       python -m benchmarks read --shuffle             images per second into training
+      python -m benchmarks csv                        a CSV file of 1,000,000 records
+      python -m benchmarks csv-read                   its records per second into training
     """
 
 
 benchmarks_group.add_command(images_command)
 benchmarks_group.add_command(read_command)
+benchmarks_group.add_command(csv_command)
+benchmarks_group.add_command(csv_read_command)
 
 
 def main(prog_name: str = "python -m benchmarks") -> None:

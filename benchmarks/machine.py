@@ -17,6 +17,7 @@ PACKAGES = (
     "tensorflow-datasets",
     "numpy",
     "pyarrow",
+    "pandas",
     "pillow",
     "simplejpeg",
     "google-crc32c",

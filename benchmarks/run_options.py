@@ -46,7 +46,7 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Path(file_okay=False, path_type=Path),
         default=Path(tempfile.gettempdir(), "tfrec-benchmarks"),
         show_default="tfrec-benchmarks in the folder for temporary files",
-        help="Folder for drawn images, kept for the next time, and for outputs, removed.",
+        help="Folder for drawn input, kept for the next time, and for outputs, removed.",
     )
     @click.option(
         "--only", metavar="NAME", multiple=True, help="Run this contender. May be repeated."

@@ -324,10 +324,28 @@ def spelling_notes(columns: Mapping[str, ColumnEvidence]) -> list[str]:
 def notes(columns: Mapping[str, ColumnEvidence]) -> list[str]:
     """Return all that people should know about the kinds that columns got."""
     return [
-        *(hint for name, found in columns.items() for hint in hints(name, found)),
+        *_grouped_hints(columns),
         *float_notes([name for name, found in columns.items() if decide(found) == "float32"]),
         *spelling_notes(columns),
     ]
+
+
+def _grouped_hints(columns: Mapping[str, ColumnEvidence]) -> list[str]:
+    """Return the hints; where many columns have the same words, one hint for all of them."""
+    by_words: dict[frozenset[str], list[str]] = {}
+    for name, found in columns.items():
+        if hints(name, found):
+            by_words.setdefault(frozenset(found.words or (name,)), []).append(name)
+    found_hints = []
+    for words, names in by_words.items():
+        if len(names) <= MAX_NAMED_WORDS:
+            found_hints += [hint for name in names for hint in hints(name, columns[name])]
+            continue
+        (hint,) = hints(names[0], columns[names[0]])
+        advice = hint.rpartition("; ")[2]
+        named = listed([clipped(word) for word in sorted(words)])
+        found_hints.append(f"{_columns(names)} would be numbers but for {named}; {advice}")
+    return found_hints
 
 
 def _columns(names: Sequence[str]) -> str:
