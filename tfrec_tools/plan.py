@@ -89,6 +89,11 @@ class Plan:
     num_bytes: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
     table: TablePlan | None = None
+    _fingerprint: str = field(init=False, repr=False, compare=False, default="")
+
+    def __post_init__(self) -> None:
+        """Compute the fingerprint once: workers ask for it with every shard."""
+        object.__setattr__(self, "_fingerprint", self._computed_fingerprint())
 
     @property
     def name(self) -> str:
@@ -114,6 +119,9 @@ class Plan:
 
         It holds no root, no output, no times, no workers, no runner and no on-error policy.
         """
+        return self._fingerprint
+
+    def _computed_fingerprint(self) -> str:
         request = self.request
         content = {
             "format_version": FORMAT_VERSION,

@@ -123,6 +123,7 @@ def unknown_column(name: str, columns: Sequence[str]) -> str:
 
 def inputs_of(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
     """Return the columns that each feature is made of. Raises SchemaError with all problems."""
+    columns = table.columns
     inputs: dict[str, tuple[str, ...]] = {}
     problems: list[Problem] = []
     for name, feature in schema.features.items():
@@ -136,7 +137,7 @@ def inputs_of(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
         if patterns is not None:
             taken = [
                 column
-                for column in table.columns
+                for column in columns
                 if any(fnmatch.fnmatchcase(column, pattern) for pattern in patterns)
             ]
             if not taken:
@@ -146,8 +147,8 @@ def inputs_of(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
             inputs[name] = tuple(taken)
         else:
             column = feature.from_ or name
-            if column not in table.columns:
-                problems.append(Problem(f"{where}.from", unknown_column(column, table.columns)))
+            if column not in table.types:
+                problems.append(Problem(f"{where}.from", unknown_column(column, columns)))
                 continue
             inputs[name] = (column,)
         problems += _type_problems(where, feature, table, inputs[name])

@@ -49,7 +49,8 @@ def _parsed(
         return "skip"
 
     names = [str(index) for index in range(len(table.columns))]
-    wanted = [str(table.columns.index(name)) for name in columns]
+    place_of = {name: str(place) for place, name in enumerate(table.columns)}
+    wanted = [place_of[name] for name in columns]
     try:
         found = csv.read_csv(
             pa.BufferReader(data),
@@ -114,7 +115,8 @@ def _exact_batches(
 ) -> Iterator[TableBatch]:
     """Yield batches of the exact scanner; a loop over records, as its cells come one by one."""
     file = part.file
-    wanted = [table.columns.index(name) for name in columns]
+    place_of = {name: place for place, name in enumerate(table.columns)}
+    wanted = [place_of[name] for name in columns]
     rows: list[list[bytes | None]] = []
     places: list[tuple[int, int, int]] = []  # position, index in the part, row
     rejected: list[CellFault] = []
