@@ -104,6 +104,8 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, showing them."""
+        if self.source.kind == "images":
+            self._refuse_table_options()
         counts = self.num_shards
         for count in counts.values() if isinstance(counts, Mapping) else [counts]:
             if count is not None and not 1 <= count <= MAX_NUM_SHARDS:
@@ -118,3 +120,20 @@ class Request:
             raise RequestError("--fail-fast goes with --on-error fail, not with skip")
         if self.splits is not None and self.splits_from is not None:
             raise RequestError("splits are either given or taken from a manifest, not both")
+
+    def _refuse_table_options(self) -> None:
+        """Refuse for images what only tables have; an option must not be passed over."""
+        options = self.source.csv
+        for name in CsvOptions.__dataclass_fields__:
+            if getattr(options, name) is not None:
+                flag = name.replace("_", "-")
+                raise RequestError(f"--{flag} goes with CSV files, not with images")
+        for flag, value in (
+            ("--columns", self.source.columns),
+            ("--target", self.source.target),
+            ("--spill-dir", self.spill_dir),
+        ):
+            if value is not None:
+                raise RequestError(f"{flag} goes with tables, not with images")
+        if self.splits is not None and self.splits.method == "order":
+            raise RequestError("--split-method order goes with tables, not with images")

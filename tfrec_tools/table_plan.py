@@ -14,7 +14,7 @@ from tfrec_tools.errors import RequestError, SourceError, counted, listed
 from tfrec_tools.layout import SPLIT_ORDER, SPLIT_WORDS, Layout
 from tfrec_tools.plan import Plan, TablePlan, asked_num_shards, dataset_name
 from tfrec_tools.records import path_text
-from tfrec_tools.request import Order, Request
+from tfrec_tools.request import Check, Order, Request
 from tfrec_tools.schema import ClassLabelFeature, Float32Feature, ImageFeature, Schema
 from tfrec_tools.splitting import DEFAULT_SPLIT, SplitRule, class_thresholds
 from tfrec_tools.table_schema import (
@@ -153,6 +153,8 @@ def resolve_table(request: Request, surveyed: SurveyedTable, codecs: Mapping[str
         raise SourceError(f"{request.source.root} must hold records (it holds a header at most)")
     schema = request.schema or inferred_schema(request, table, survey)
     request = dataclasses.replace(request, name=request.name or schema.name)
+    if request.check is Check.HEADER and not schema.features_of(ImageFeature):
+        raise RequestError("--check goes with images (the schema has none)")
     inputs = inputs_of(schema, table)
     frozen = (request.splits_from or {}).get("class_names") or {}
     schema = with_class_names(request, with_shapes(schema, inputs), survey, frozen)
