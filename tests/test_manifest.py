@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -18,7 +19,14 @@ from tfrec_tools.manifest import (
     SplitInfo,
     crc_text,
 )
-from tfrec_tools.schema import ClassLabelFeature, ImageFeature, Int64Feature, Schema
+from tfrec_tools.schema import (
+    ClassLabelFeature,
+    Float32Feature,
+    Float64Feature,
+    ImageFeature,
+    Int64Feature,
+    Schema,
+)
 
 
 def shard(name: str, num_records: int) -> ShardInfo:
@@ -197,3 +205,26 @@ class TestQuestions:
 
     def test_a_crc_is_eight_hexadecimal_digits(self) -> None:
         assert [crc_text(crc) for crc in (0, 10, 2**32 - 1)] == ["00000000", "0000000a", "ffffffff"]
+
+
+def test_missing_values_of_all_splits_count() -> None:
+    features = {
+        "age": Int64Feature(),
+        "size": Float32Feature(),
+        "weight": Float64Feature(missing="empty"),
+        "parts": Int64Feature(many=True),
+        "all": Int64Feature(),
+    }
+    missing = {name: {"missing": 0 if name == "all" else 2} for name in features}
+    manifest = dataclasses.replace(
+        MANIFEST,
+        schema=Schema(features=features),
+        splits=(
+            SplitInfo(name="train", shards=(), statistics=missing),
+            SplitInfo(name="test", shards=(), statistics={"age": {"missing": 1}}),
+        ),
+    )
+    counts = [manifest.num_missing(name) for name in features]
+    assert counts == [3, 2, 2, 2, 0]
+    absent = [name for name in features if manifest.may_be_absent(name)]
+    assert absent == ["age", "weight"]  # NaN and empty lists stand for the others

@@ -112,3 +112,128 @@ def test_files_are_only_what_old_versions_know(out) -> None:
         "version",
     }
     assert (out / "label.labels.txt").read_text() == "daisy\nrose bush\n"
+
+
+TABLE = """\
+i,b,t,w,l,f,fe,d,de,when,mi,mf,md,tags,words,p1,p2,q1,q2
+1,yes,ab,x,cat,1.5,2.5,0.1,0.2,2020-01-01,1|2,1.5|2,0.1|0.2,cat|dog,a|b,1,2,0.1,0.2
+2,no,b,x,cat,0.5,2.5,0.1,0.2,2020-01-01,,,0.5,,,3,4,,0.4
+-3,no,ç,y,dog,-2.5,3.5,1e300,0.3,1970-01-02,3,3,0.3,dog,c,5,6,0.5,0.6
+"""
+MANY = {"many": True, "separator": "|"}
+KINDS = {
+    "i": {"kind": "int64"},
+    "b": {"kind": "bool"},
+    "t": {"kind": "text"},
+    "w": {"kind": "bytes"},
+    "l": {"kind": "class_label", "missing": "empty", "names": ["cat", "dog"]},
+    "f": {"kind": "float32"},
+    "fe": {"kind": "float32", "missing": "empty"},
+    "d": {"kind": "float64"},
+    "de": {"kind": "float64", "missing": "empty"},
+    "rounded": {"kind": "float64", "from": "de", "store": "float32", "missing": "empty"},
+    "when": {"kind": "timestamp"},
+    "mi": {"kind": "int64", **MANY},
+    "mf": {"kind": "float32", **MANY},
+    "md": {"kind": "float64", **MANY},
+    "tags": {"kind": "class_label", "names": ["cat", "dog"], **MANY},
+    "words": {"kind": "text", **MANY},
+    "p": {"kind": "int64", "columns": ["p*"]},
+    "p_float": {"kind": "float32", "columns": ["p*"], "shape": [2, 1]},
+    "q": {"kind": "float64", "columns": ["q*"], "shape": [1, 2]},
+}
+ABSENT = {  # what TFDS gives for a value that a record does not have
+    "i": (tf.int64, tf.int64.min),
+    "b": (tf.bool, False),
+    "t": (tf.string, b""),
+    "w": (tf.string, b""),
+    "l": (tf.int64, tf.int64.min),
+    "f": (tf.float32, np.nan),  # stored, so not absent
+    "fe": (tf.float32, float(tf.float32.min)),
+    "d": (tf.float64, np.nan),
+    "de": (tf.string, b""),
+    "rounded": (tf.float32, float(tf.float32.min)),
+    "when": (tf.int64, tf.int64.min),
+    "mi": (tf.int64, []),
+    "mf": (tf.float32, []),
+    "md": (tf.string, b""),
+    "tags": (tf.int64, []),
+    "words": (tf.string, []),
+}
+
+
+def read_table(tmp_path, text: str, schema_features: dict | None = None):
+    (tmp_path / "x.csv").write_text(text)
+    schema = {"features": schema_features or KINDS}
+    tfrec_tools.convert(
+        tmp_path / "x.csv", tmp_path / "out", schema=schema, order="source", num_shards=1
+    )
+    builder = tfds.builder_from_directory(str(tmp_path / "out"))
+    return builder, list(builder.as_dataset(split="train"))
+
+
+def check(record, name: str, dtype: tf.DType, value) -> None:
+    assert record[name].dtype == dtype
+    assert repr(np.asarray(record[name].numpy()).tolist()) == repr(value), name
+
+
+def test_every_kind_of_a_table_comes_back_exactly(tmp_path) -> None:
+    text = TABLE.replace("3,4,,0.4", "3,4,0.3,0.4")
+    builder, records = read_table(tmp_path, text)
+    assert builder.info.features["l"].names == ["cat", "dog"]
+    assert builder.info.features["tags"].feature.names == ["cat", "dog"]
+    assert builder.info.supervised_keys is None
+    expected = {
+        "i": (tf.int64, [1, 2, -3]),
+        "b": (tf.bool, [True, False, False]),
+        "t": (tf.string, [b"ab", b"b", "ç".encode()]),
+        "w": (tf.string, [b"x", b"x", b"y"]),
+        "l": (tf.int64, [0, 0, 1]),
+        "f": (tf.float32, [1.5, 0.5, -2.5]),
+        "fe": (tf.float32, [2.5, 2.5, 3.5]),
+        "d": (tf.float64, [0.1, 0.1, 1e300]),
+        "de": (tf.float64, [0.2, 0.2, 0.3]),
+        "when": (tf.int64, [1_577_836_800, 1_577_836_800, 86_400]),
+        "mi": (tf.int64, [[1, 2], [], [3]]),
+        "mf": (tf.float32, [[1.5, 2.0], [], [3.0]]),
+        "md": (tf.float64, [[0.1, 0.2], [0.5], [0.3]]),
+        "tags": (tf.int64, [[0, 1], [], [1]]),
+        "words": (tf.string, [[b"a", b"b"], [], [b"c"]]),
+        "p": (tf.int64, [[1, 2], [3, 4], [5, 6]]),
+        "p_float": (tf.float32, [[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]]),
+        "q": (tf.float64, [[[0.1, 0.2]], [[0.3, 0.4]], [[0.5, 0.6]]]),
+    }
+    for name, (dtype, values) in expected.items():
+        for record, value in zip(records, values, strict=True):
+            check(record, name, dtype, value)
+    assert float(records[0]["rounded"]) == float(np.float32(0.2))
+
+
+def test_missing_values_are_absent_and_told_by_the_least_of_their_type(tmp_path) -> None:
+    text = TABLE.replace("2,no,b,x,cat,0.5,2.5,0.1,0.2,2020-01-01,,,0.5,,", "," * 14)
+    builder, (first, second, _) = read_table(tmp_path, text)
+    for name, (dtype, value) in ABSENT.items():
+        check(second, name, dtype, value)
+    check(second, "q", tf.float64, [[np.nan, 0.4]])
+    check(first, "i", tf.int64, 1)
+    check(first, "l", tf.int64, 0)
+    # TFDS cannot decode these where some are absent: the bytes are there.
+    assert np.frombuffer(first["de"].numpy()).tolist() == [0.2]
+    assert np.frombuffer(first["md"].numpy()).tolist() == [0.1, 0.2]
+    assert builder.info.splits["train"].num_examples == 3
+
+
+def test_only_one_input_makes_a_supervised_pair(tmp_path) -> None:
+    label = {"kind": "class_label", "names": ["a", "b"], "target": True}
+    text = {"kind": "text"}
+    for number, (features, keys) in enumerate(
+        [({"s": text, "l": label}, ("s", "l")), ({"s": text, "t": text, "l": label}, None)]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        builder, _ = read_table(folder, "s,t,l\nx,y,a\nz,w,b\n", features)
+        assert builder.info.supervised_keys == keys
+    pairs = tfds.builder_from_directory(str(tmp_path / "0/out")).as_dataset(
+        split="train", as_supervised=True
+    )
+    assert [(x.numpy(), int(y)) for x, y in pairs] == [(b"x", 0), (b"z", 1)]

@@ -27,3 +27,63 @@ def test_schema_says_type_presence_domain_and_target(tmp_path, draw_folder) -> N
         assert feature.HasField("shape")
         assert len(feature.shape.dim) == 0
         assert (feature.presence.min_fraction, feature.presence.min_count) == (1.0, 1)
+
+
+def parsed(tmp_path, text: str, features: dict[str, dict]) -> dict[str, schema_pb2.Feature]:
+    (tmp_path / "x.csv").write_text(text)
+    out = tmp_path / "out"
+    tfrec_tools.convert(tmp_path / "x.csv", out, schema={"features": features})
+    schema = text_format.Parse((out / "schema.pbtxt").read_text(), schema_pb2.Schema())
+    return {feature.name: feature for feature in schema.feature}
+
+
+def test_tables_have_shapes_counts_and_domains(tmp_path) -> None:
+    many = {"many": True, "separator": "|"}
+    features = parsed(
+        tmp_path,
+        "i,f,d,b,t,tags,p1,p2\n1,0.5,0.5,yes,x,a|b,1,2\n,,,no,y,,3,4\n",
+        {
+            "i": {"kind": "int64", "min": 0, "max": 9},
+            "filled": {"kind": "int64", "from": "i", "min": 0, "missing": -1},
+            "f": {"kind": "float32", "min": 0.25, "max": 1, "target": True},
+            "fe": {"kind": "float32", "from": "f", "missing": "empty"},
+            "d": {"kind": "float64", "min": 0},
+            "rounded": {"kind": "float64", "from": "d", "store": "float32", "min": 0},
+            "b": {"kind": "bool"},
+            "t": {"kind": "text", "vocabulary": ["x", "y"], "missing": "ä"},
+            "tags": {"kind": "class_label", "names": ["a", "b"], **many},
+            "p": {"kind": "int64", "columns": ["p*"], "shape": [2, 1]},
+        },
+    )
+    types = {name: schema_pb2.FeatureType.Name(feature.type) for name, feature in features.items()}
+    assert types == {
+        "b": "INT",
+        "d": "BYTES",
+        "f": "FLOAT",
+        "fe": "FLOAT",
+        "filled": "INT",
+        "i": "INT",
+        "p": "INT",
+        "rounded": "FLOAT",
+        "t": "BYTES",
+        "tags": "INT",
+    }
+    for name in ("i", "fe"):  # a record has no such value
+        assert (features[name].value_count.min, features[name].value_count.max) == (0, 1)
+        assert features[name].presence.min_fraction == 0
+    assert features["tags"].HasField("value_count")
+    assert not features["tags"].value_count.HasField("max")
+    assert (features["tags"].int_domain.min, features["tags"].int_domain.max) == (0, 1)
+    for name in ("b", "d", "f", "filled", "rounded", "t", "p"):  # NaN and others stand for it
+        assert features[name].HasField("shape")
+        assert features[name].presence.min_fraction == 1
+    assert [dim.size for dim in features["p"].shape.dim] == [2, 1]
+    assert (features["i"].int_domain.min, features["i"].int_domain.max) == (0, 9)
+    assert features["filled"].int_domain.min == -1
+    assert not features["filled"].int_domain.HasField("max")
+    assert (features["f"].float_domain.min, features["f"].float_domain.max) == (0.25, 1)
+    assert features["rounded"].float_domain.min == 0
+    assert features["d"].WhichOneof("domain_info") is None
+    assert features["b"].HasField("bool_domain")
+    assert list(features["t"].string_domain.value) == ["x", "y", "ä"]
+    assert [name for name, one in features.items() if one.annotation.tag] == ["f"]

@@ -76,3 +76,65 @@ def test_a_missing_tensorflow_is_told_apart_from_a_broken_one(out) -> None:
         "it with: pip install 'tfrec-tools[tensorflow]'"
     )
     assert builtins.open is not reader.open
+
+
+@pytest.fixture
+def table(tmp_path):
+    source = tmp_path / "t.csv"
+    source.write_text("n,name,tags,ratio,x,y,cls\n1,é,a|b,0.5,1,2,p\n,,,,3,4,q\n")
+    tags = {"kind": "text", "many": True, "separator": "|"}
+    schema = {
+        "features": {
+            "n": {"kind": "int64"},
+            "name": {"kind": "text"},
+            "tags": tags,
+            "ratio": {"kind": "float64"},
+            "xy": {"kind": "float32", "columns": ["x", "y"]},
+            "cls": {"kind": "class_label", "target": True},
+        }
+    }
+    tfrec_tools.convert(source, tmp_path / "out", schema=schema, order="source")
+    return tmp_path / "out"
+
+
+def test_facts_of_a_table(table) -> None:
+    dataset = reader.open(table)
+    assert repr(dataset) == (
+        f"<dataset 't' in {table}: train: 2 records; n, name, tags, ratio, xy, cls>"
+    )
+    assert dataset.names() == ["n", "ratio", "xy", "cls"]
+    assert dataset.names(["tags", "n_present", "tags"]) == ["tags", "n_present"]
+    assert {name: (one.feature, one.what) for name, one in dataset.derived.items()} == {
+        "n_present": ("n", "present"),
+        "name_present": ("name", "present"),
+        "tags_present": ("tags", "present"),
+        "tags_length": ("tags", "length"),
+        "ratio_present": ("ratio", "present"),
+    }
+    assert dataset.class_counts("train") == {"p": 1, "q": 1}
+
+
+def test_parse_spec_of_a_table_has_defaults_only_where_a_value_may_be_absent(table) -> None:
+    import tensorflow as tf
+
+    dataset = reader.open(table)
+    spec = dataset.parse_spec()
+    assert spec == {
+        "cls": tf.io.FixedLenFeature((), tf.int64),
+        "n": tf.io.FixedLenFeature((), tf.int64, 0),
+        "name": tf.io.FixedLenFeature((), tf.string, b""),
+        "ratio": tf.io.FixedLenFeature((), tf.string),
+        "tags": tf.io.RaggedFeature(tf.string, row_splits_dtype=tf.int64),
+        "xy": tf.io.FixedLenFeature((2,), tf.float32),
+    }
+    payloads = next(iter(tf.data.TFRecordDataset(dataset.shard_paths("train")).batch(2)))
+    parsed = tf.io.parse_example(payloads, spec)
+    assert parsed["n"].numpy().tolist() == [1, 0]
+    assert parsed["name"].numpy().tolist() == ["é".encode(), b""]
+    assert parsed["tags"].to_list() == [[b"a", b"b"], []]
+    assert parsed["xy"].numpy().tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(RequestError) as caught:
+        dataset.parse_spec(["n_present"])
+    assert str(caught.value) == (
+        "features must be among cls, n, name, ratio, tags, xy (got 'n_present')"
+    )

@@ -65,21 +65,30 @@ def _dataset_info(manifest: Manifest) -> dict[str, Any]:
             for split in manifest.splits
         ],
     }
-    image = next(iter(manifest.schema.features_of(ImageFeature)), None)
-    target = manifest.schema.target
-    if image is not None and target is not None:
-        info["supervisedKeys"] = {
-            "tuple": {"items": [{"featureKey": image}, {"featureKey": target}]}
-        }
+    pair = _supervised(manifest)
+    if pair is not None:
+        info["supervisedKeys"] = {"tuple": {"items": [{"featureKey": key} for key in pair]}}
     return info
+
+
+def _supervised(manifest: Manifest) -> tuple[str, str] | None:
+    """Return input and target, if one feature is the input: an image, or the only one."""
+    schema = manifest.schema
+    if schema.target is None:
+        return None
+    inputs = [name for name in schema.features if name != schema.target]
+    images = [name for name in schema.features_of(ImageFeature) if name != schema.target]
+    if images:
+        return images[0], schema.target
+    # Of several inputs, TFDS would have to be given a dict.
+    return (inputs[0], schema.target) if len(inputs) == 1 else None
 
 
 def _features(manifest: Manifest) -> dict[str, Any]:
     features: dict[str, Any] = {}
     for name, feature in manifest.schema.features.items():
-        features[name] = _feature(feature)
-        if _may_be_absent(manifest, name, feature):
-            features[name] = _optional(feature)
+        absent = manifest.may_be_absent(name)
+        features[name] = _optional(feature) if absent else _feature(feature)
         for column in feature.stored(name):
             if column.name != name:
                 features[column.name] = _scalar("int64")
@@ -114,11 +123,9 @@ def _feature(feature: Feature) -> dict[str, Any]:
             return _number("float32", shape, many=many)
         case Float64Feature(shape=shape, many=many, store="float32"):
             return _number("float32", shape, many=many)
-        case Float64Feature(shape=shape, many=False):
-            # Eight bytes per value in one bytes value, which TFDS decodes to the shape.
-            return _tensor("float64", shape or (1,), encoding="bytes")
-        case Float64Feature():
-            return _scalar("string")  # lists of any length, as bytes: TFDS has no such feature
+        case Float64Feature(shape=shape, many=many):
+            # All values in one bytes value, which TFDS decodes to the shape; -1 is any length.
+            return _tensor("float64", (-1,) if many else shape or (), encoding="bytes")
         case BoolFeature():
             return _scalar("bool")
         case TimestampFeature():
@@ -133,17 +140,12 @@ def _image(dtype: str, channels: int) -> dict[str, Any]:
     return {"pythonClassName": f"{_PREFIX}image_feature.Image", "image": image}
 
 
-def _may_be_absent(manifest: Manifest, name: str, feature: Feature) -> bool:
-    """Say whether some records have an empty list in place of one value."""
-    if isinstance(feature, Float64Feature) and feature.many and feature.store == "bytes":
-        return manifest.num_missing(name) > 0  # all values of a record in one bytes value
-    if isinstance(feature, (Float32Feature, Float64Feature)) and feature.missing != "empty":
-        return False  # NaN stands for a missing value
-    return not getattr(feature, "many", False) and manifest.num_missing(name) > 0
-
-
 def _optional(feature: Feature) -> dict[str, Any]:
-    """Return the scalar that may be absent: only such, not texts and labels, can be in TFDS."""
+    """Return the scalar that some records do not have.
+
+    TFDS then gives the least number, False or an empty string. No other of its features can
+    be absent: labels are numbers here, and float64 kept as bytes stays bytes.
+    """
     (column,) = feature.stored("")
     dtype = {StoredType.BYTES: "string", StoredType.INT64: "int64", StoredType.FLOAT32: "float32"}
     scalar = _scalar("bool" if isinstance(feature, BoolFeature) else dtype[column.type])
@@ -158,13 +160,10 @@ def _number(dtype: str, shape: tuple[int, ...] | None, *, many: bool) -> dict[st
 
 
 def _tensor(dtype: str, shape: tuple[int, ...], *, encoding: str) -> dict[str, Any]:
+    sides = {"dimensions": [str(side) for side in shape]} if shape else {}
     return {
         "pythonClassName": f"{_PREFIX}tensor_feature.Tensor",
-        "tensor": {
-            "shape": {"dimensions": [str(side) for side in shape]},
-            "dtype": dtype,
-            "encoding": encoding,
-        },
+        "tensor": {"shape": sides, "dtype": dtype, "encoding": encoding},
     }
 
 

@@ -11,6 +11,7 @@ from tfrec_tools.schema import (
     ClassLabelFeature,
     Feature,
     Float32Feature,
+    Float64Feature,
     ImageFeature,
     Int64Feature,
     MaskFeature,
@@ -33,9 +34,9 @@ def schema_pbtxt(manifest: Manifest) -> bytes:
     for column in manifest.schema.stored:
         name, feature = owners[column.name]
         domain = _domain(name, feature) if column.name == name else ""
-        missing = manifest.num_missing(name) if column.name == name else 0
+        optional = column.name == name and manifest.may_be_absent(name)
         target = feature.target and column.name == name
-        blocks.append(_block(column, domain, target=target, optional=missing > 0))
+        blocks.append(_block(column, domain, target=target, optional=optional))
     return "".join(blocks).encode()
 
 
@@ -65,7 +66,9 @@ def _domain(name: str, feature: Feature) -> str:
         case ClassLabelFeature(names=names):
             last = max(len(names or ()) - 1, 0)
             return f"int_domain {{ name: {_quoted(name)} min: 0 max: {last} is_categorical: true }}"
-        case TextFeature(vocabulary=words) if words is not None:
+        case TextFeature(vocabulary=words, missing=missing) if words is not None:
+            if missing is not None and missing not in {"error", "empty", *words}:
+                words = (*words, missing)  # it stands for missing ones, so it is stored, too
             values = "".join(f" value: {_quoted(word)}" for word in words)
             return (
                 f"string_domain {{ name: {_quoted(name)}{values} is_categorical: CATEGORICAL_YES }}"
@@ -74,9 +77,13 @@ def _domain(name: str, feature: Feature) -> str:
             return "natural_language_domain {}"
         case BoolFeature():
             return "bool_domain {}"
-        case Int64Feature() | Float32Feature():
+        case Int64Feature() | Float32Feature() | Float64Feature(store="float32"):
             kind = "int" if isinstance(feature, Int64Feature) else "float"
-            limits = {"min": feature.min, "max": feature.max}
+            least, most = feature.min, feature.max
+            if isinstance(feature.missing, (int, float)):  # stored, though it may lie outside
+                least = None if least is None else min(least, feature.missing)
+                most = None if most is None else max(most, feature.missing)
+            limits = {"min": least, "max": most}
             found = " ".join(f"{k}: {v}" for k, v in limits.items() if v is not None)
             return f"{kind}_domain {{ {found} }}" if found else ""
         case _:

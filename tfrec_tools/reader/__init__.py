@@ -52,7 +52,6 @@ def load(
     ragged: bool = True,
     shuffle_buffer: int | None = None,
     deterministic: bool | None = None,
-    ragged: bool = True,
 ) -> tf.data.Dataset:
     """Return a split as a ``tf.data.Dataset`` of batches, ready for ``model.fit``.
 
@@ -75,10 +74,11 @@ def load(
         num_parallel_reads: shards read at once while shuffling; up to 8 by default.
         as_dict: give a dict even if the schema names a target.
         dtype: of images: ``"uint8"``, or ``"float32"`` with the same values, 0 to 255.
-        features: names of what to read; by default everything but text, bytes and sizes
-            (``<image>_height``, ``<image>_width``), unless nothing else is there. For features
-            of tables also ``<name>_present`` (bool: there is a value) and, with many values,
-            ``<name>_length``.
+        features: names of what to read; by default everything but sizes (``<image>_height``,
+            ``<image>_width``), and text and bytes, unless one of them is the target or there
+            is nothing else to read. On request only: ``<name>_present`` (bool) for a feature
+            that some record has no value of, and ``<name>_length`` (int64) for one with many
+            values per record.
         crop_to_aspect_ratio: cut images centrally to the shape of ``image_size`` first,
             instead of distorting them.
         pad_to_aspect_ratio: pad images with black to that shape first.
@@ -91,15 +91,15 @@ def load(
         shuffle_buffer: records to shuffle among; by default as many as fit in 256 MiB.
         deterministic: whether the order is the same in every run; by default only if it is
             not shuffled, or a ``seed`` is given.
-        ragged: features with many values per record come as a ``tf.RaggedTensor``; False pads
-            them to the longest of the batch, with 0, ``""`` or, for labels, -1.
 
     Returns:
         Batches ``(x, target)`` if the schema names a target, else dicts by feature name. ``x``
         is the only other feature, or a dict of the others. Images: ``[batch, height, width,
-        channels]`` of ``dtype``; masks: uint8 or uint16 ``[batch, height, width, 1]``; labels:
-        int64 ``[batch]``; text and bytes: string ``[batch]``; numbers ``[batch]``, packed ones
-        ``[batch, *shape]``. A missing value is 0, "", NaN or, for labels, -1.
+        channels]`` of ``dtype``; masks: uint8 or uint16 ``[batch, height, width, 1]``; labels
+        and timestamps (whole units since 1970): int64 ``[batch]``; numbers: int64, float32 or
+        float64 ``[batch]``, packed ones ``[batch, *shape]``; bool ``[batch]``; text and bytes:
+        string ``[batch]``. Many values per record: ``[batch, None]``. A value that a record
+        does not have is 0, False, NaN, ``""`` or, for a label, -1.
 
     Raises:
         RequestError: an argument makes no sense for this dataset.
@@ -128,7 +128,6 @@ def load(
         ragged=ragged,
         shuffle_buffer=shuffle_buffer,
         deterministic=deterministic,
-        ragged=ragged,
     )
     dataset = open(path)
     dataset.check_shards(split)

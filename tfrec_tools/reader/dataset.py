@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from tfrec_tools.errors import DatasetError, RequestError, counted, listed
 from tfrec_tools.manifest import Manifest, SplitInfo
 from tfrec_tools.manifest_files import load_manifest
 from tfrec_tools.schema import (
     BytesFeature,
-    ImageFeature,
-    MaskFeature,
     Schema,
     StoredColumn,
     TextFeature,
 )
 from tfrec_tools.storage import open_storage
 
+if TYPE_CHECKING:
+    from tfrec_tools.reader.parse_specs import ParseSpec
+
 PRESENT = "_present"
 """``<feature>_present`` says for each record whether it has a value."""
 LENGTH = "_length"
 """``<feature>_length`` says for each record how many values its list has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What is told of a feature's values in place of them: whether there is one, or how many."""
+
+    feature: str
+    what: Literal["present", "length"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,9 +105,9 @@ class Dataset:
         found = {}
         for name, feature in self.schema.features.items():
             if self.manifest.num_missing(name) and not getattr(feature, "is_packed", False):
-                found[f"{name}_present"] = Derived(name, "present")
+                found[name + PRESENT] = Derived(name, "present")
             if getattr(feature, "many", False):
-                found[f"{name}_length"] = Derived(name, "length")
+                found[name + LENGTH] = Derived(name, "length")
         stored = {column.name for column in self.schema.stored}
         return {name: derived for name, derived in found.items() if name not in stored}
 

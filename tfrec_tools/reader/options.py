@@ -34,7 +34,6 @@ class ReadOptions:
     ragged: bool
     shuffle_buffer: int | None
     deterministic: bool | None
-    ragged: bool
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, showing them."""

@@ -48,7 +48,7 @@ def parse_spec(
     return spec
 
 
-def absent_value(feature: Feature) -> bytes | int | float:
+def absent_value(feature: Feature) -> bytes | float:
     """Return what stands for a value that a record does not have, in the type it is stored in."""
     match feature:
         case TextFeature() | BytesFeature():

@@ -11,8 +11,8 @@ from tfrec_tools.reader._tensorflow import tf
 from tfrec_tools.reader.dataset import Dataset, Derived
 from tfrec_tools.reader.images import ImageReader
 from tfrec_tools.reader.options import ReadOptions
-from tfrec_tools.reader.parse_specs import parse_spec
-from tfrec_tools.reader.tables import CellReader, cell_reader
+from tfrec_tools.reader.parse_specs import ParseSpec, absent_value, parse_spec
+from tfrec_tools.reader.values import ValueReader
 from tfrec_tools.schema import ImageFeature, MaskFeature
 
 SHUFFLE_BYTES = 256 << 20  # 256 MiB of serialized records, not of decoded pixels
@@ -126,6 +126,7 @@ class _Readers:
         values = {
             name: ValueReader(
                 feature=features[name],
+                absent=absent_value(features[name]),
                 is_list=getattr(features[name], "many", False),
                 wants_presence=name in present,
             )
@@ -183,9 +184,9 @@ def _shaper(dataset: Dataset, names: list[str], *, as_dict: bool) -> Callable[[T
     target = dataset.schema.target
     if as_dict or target not in names or len(names) == 1:
         return lambda features: features
+    others = [name for name in names if name != target]
 
     def pair(features: Tensors) -> tuple[Any, Any]:
-        others = [name for name in features if name != target]
         if len(others) == 1:
             return features[others[0]], features[target]
         return {name: features[name] for name in others}, features[target]

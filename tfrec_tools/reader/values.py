@@ -1,6 +1,6 @@
 """Parsed values that are no pixels to what `load` gives: types, lists, lengths, presence.
 
-All functions take one record or a whole batch of them, and do nothing per record.
+All methods take one record or a whole batch of them, and do nothing per record.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfrec_tools.reader._tensorflow import tf
-from tfrec_tools.reader.parse_specs import absent_value
 from tfrec_tools.schema import (
     BoolFeature,
     ClassLabelFeature,
@@ -26,11 +25,12 @@ _FLOAT64_BYTES = 8
 class ValueReader:
     """How one feature is decoded.
 
-    ``is_list``: any number of values per record. ``wants_presence``: parsed as a list of one
-    value or none, to tell which, though it is none.
+    ``is_list``: any number of values per record. ``absent``: what stands for a value that a
+    record does not have. ``wants_presence``: it is asked which records have one.
     """
 
     feature: Feature
+    absent: bytes | float
     is_list: bool
     wants_presence: bool
 
@@ -52,7 +52,7 @@ class ValueReader:
         if self._is_float64_bytes:
             return _float64_lists(parsed) if self.is_list else self._float64_values(parsed)
         if self.parses_as_list:
-            parsed = _first(parsed, absent_value(self.feature))
+            parsed = _first(parsed, self.absent)
         return tf.cast(parsed, tf.bool) if isinstance(self.feature, BoolFeature) else parsed
 
     def _float64_values(self, content: tf.Tensor) -> tf.Tensor:
