@@ -7,8 +7,10 @@ import dataclasses
 import importlib.util
 import inspect
 import json
+import math
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +22,8 @@ import pytest
 import yaml
 
 import tfrec_tools
-from tfrec_tools import errors, local_engine, placement, reader, schema_files
+from tfrec_tools import errors, local_engine, placement, reader, request_parsing, schema_files
+from tfrec_tools.cli import main
 from tfrec_tools.cli.main import tfrec_group
 from tfrec_tools.cli.schema import ready_schemas
 from tfrec_tools.records import Action
@@ -28,6 +31,7 @@ from tfrec_tools.request import Request, SourceSpec
 from tfrec_tools.schema import (
     FEATURE_KINDS,
     ImageEncoding,
+    ImageFeature,
     Resize,
     Schema,
     SourceDefaults,
@@ -72,6 +76,8 @@ def blocks() -> Iterator[Block]:
 BLOCKS = list(blocks())
 YAML_BLOCKS = [block for block in BLOCKS if block.language == "yaml"]
 PYTHON_BLOCKS = [block for block in BLOCKS if block.language == "python"]
+TABLE_CONSOLE_BLOCKS = [b for b in BLOCKS if (b.page, b.language) == ("tables.md", "console")]
+TABLE_PYTHON_BLOCKS = [b for b in PYTHON_BLOCKS if b.page == "tables.md"]
 
 
 @pytest.fixture(scope="module")
@@ -156,14 +162,13 @@ class TestSchemas:
 
     @pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
     def test_shown_schemas_can_be_planned(self, tmp_path, block) -> None:
-        source = folder_for_examples(tmp_path)
         schema = schema_files.parse_schema(yaml.safe_load(block.text), origin=str(block))
-        plan_of(source, schema)
+        plan_of(tmp_path, schema)
 
     @pytest.mark.parametrize("name", ready_schemas())
     def test_ready_schemas_can_be_planned(self, tmp_path, name) -> None:
         schema = schema_files.load_schema(str(ready_schemas()[name]))
-        plan_of(folder_for_examples(tmp_path), schema)
+        plan_of(tmp_path, schema)
         assert f"{name}: " in SCHEMA
 
     def test_the_wrong_schema_has_the_shown_problems(self) -> None:
@@ -201,16 +206,86 @@ def folder_for_examples(root: Path) -> Path:
     return source
 
 
-def plan_of(source: Path, schema: Schema) -> None:
-    """Resolve what a conversion would do; no file is opened."""
+def plan_of(root: Path, schema: Schema) -> None:
+    """Resolve what a conversion would do; no image is opened."""
+    if is_of_table(schema):
+        plan_of_table(root, schema)
+        return
+    source = folder_for_examples(root)
     labels = None if schema.source.labels else False
     request = Request(
         source=SourceSpec(root=str(source), labels=labels, exclude=schema.source.exclude),
-        output=str(source.parent / "out"),
+        output=str(root / "out"),
         schema=schema,
         splits=schema.splits,
     )
     assert local_engine.plan_conversion(request).files.num_rows == 60
+
+
+def is_of_table(schema: Schema) -> bool:
+    """Say whether the schema is one for tables: it lists no images, or a column names them."""
+    images = schema.features_of(ImageFeature).values()
+    return not images or any(image.from_ and "{" not in image.from_ for image in images)
+
+
+CELLS = {
+    "image": "a.jpg",
+    "class_label": "daisy",
+    "text": "some words",
+    "bytes": "b",
+    "int64": "17",
+    "float32": "0.5",
+    "float64": "0.5",
+    "bool": "yes",
+    "timestamp": "2024-05-01",
+}
+"""A cell that fits each kind of feature."""
+
+
+def plan_of_table(root: Path, schema: Schema) -> None:
+    """Resolve the conversion of a CSV file of one record, with the columns that are named."""
+    cells: dict[str, str] = {}
+    for name, feature in schema.features.items():
+        patterns = getattr(feature, "columns", None)
+        size = math.prod(getattr(feature, "shape", None) or (1,))
+        if patterns is None:
+            cells[feature.from_ or name] = CELLS[feature.kind]
+        elif "*" in patterns[0]:
+            cells |= {patterns[0].replace("*", str(i)): CELLS[feature.kind] for i in range(size)}
+        else:
+            cells |= dict.fromkeys(patterns, CELLS[feature.kind])
+    if schema.splits is not None and schema.splits.by is not None:
+        cells.setdefault(schema.splits.by, "a")
+    names = list(schema.source.column_names or cells)
+    mark = schema.source.delimiter or ","
+    lines = [names] if schema.source.header is not False else []
+    lines.append([cells.get(name, "x") for name in names])
+    table = root / "train.csv"
+    table.write_text("".join(f"{mark.join(line)}\n" for line in lines), "utf-8")
+    (root / "a.jpg").touch()
+    request = make_table_request(table, root / "out", schema)
+    _, plan = local_engine.plan_table(request)
+    assert plan.num_files == 1
+
+
+def make_table_request(table: Path, output: Path, schema: Schema) -> Request:
+    defaults = inspect.signature(request_parsing.make_request).parameters
+    options = dict.fromkeys(defaults) | {
+        "split_method": "hash",
+        "seed": 0,
+        "order": "shuffled",
+        "check": "decode",
+        "exclude": (),
+        "csv": {"header": schema.source.header is not False},
+        "on_error": "fail",
+        "fail_fast": False,
+        "overwrite": False,
+        "schema": schema,
+        "kind": "csv",
+    }
+    return request_parsing.make_request(
+        **{**options, "source": str(table), "output": str(output)}  # type: ignore[arg-type]
+    )
 
 
 def section(page: str, heading: str) -> str:
@@ -269,6 +344,9 @@ class TestFormat:
             assert placement.shard_indices(ranks, 1000).tolist() == [
                 names["shard_index"](rank, 1000) for rank in joined(ranks)
             ]
+            assert placement.split_hashes_in_file(keys[0], positions, seed=seed).tolist() == [
+                names["split_hash_in_file"](keys[0], p, seed) for p in positions.tolist()
+            ]
             assert placement.split_hashes(keys, seed=seed).tolist() == [
                 names["split_hash"](key, seed) for key in keys
             ]
@@ -286,6 +364,31 @@ class TestFormat:
             data = json.loads((out / "manifest.json").read_text("utf-8"))
             missing = [name for name in manifest_fields(data) if f"`{name}`" not in FORMAT]
             assert not missing
+
+    @pytest.mark.parametrize(
+        "splits", [{}, {"splits": {"a": 0.5, "b": 0.5}, "split_method": "order"}]
+    )
+    def test_every_field_of_the_manifest_of_a_table_is_described(self, tmp_path, splits) -> None:
+        table = tmp_path / "in.csv"
+        table.write_text("label,size,name\na,1.5,x\nb,-,y\nb,2.5,z\n")
+        features = {
+            "label": {"kind": "class_label"},
+            "size": {"kind": "float64"},
+            "name": {"kind": "text"},
+        }
+        out = tmp_path / "out"
+        tfrec_tools.convert(table, out, schema={"features": features}, on_error="skip", **splits)
+        data = json.loads((out / "manifest.json").read_text("utf-8"))
+        (entry,) = map(json.loads, (out / "report.jsonl").read_text("utf-8").splitlines())
+        assert set(entry) == {"path", "row", "column", "action", "reason"}
+        assert not [n for n in [*manifest_fields(data), *entry] if f"`{n}`" not in FORMAT]
+
+    def test_every_kind_is_described_with_what_it_stores(self) -> None:
+        stored = section(FORMAT, "### Payloads")
+        tensors = section(READING, "## Loading")
+        for kind in FEATURE_KINDS:
+            assert f"`{kind}`" in stored
+            assert f"`{kind}`" in tensors
 
     def test_every_action_is_described(self) -> None:
         for action in Action:
@@ -350,6 +453,57 @@ def test_shown_python_compiles_and_uses_names_that_exist(block: Block) -> None:
         if call := called.get(id(node)):
             known = inspect.signature(found).parameters
             assert {keyword.arg for keyword in call.keywords} <= set(known)
+
+
+class TestTables:
+    """The examples of docs/tables.md, each run in a folder of its own, give what is shown."""
+
+    @pytest.mark.parametrize("block", TABLE_CONSOLE_BLOCKS, ids=str)
+    def test_shown_commands_say_what_is_shown(self, tmp_path, monkeypatch, capfd, block) -> None:
+        monkeypatch.chdir(tmp_path)
+        assert "".join(session(block.text, capfd)) == block.text
+
+    @pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")  # Keras, of its own default
+    @pytest.mark.parametrize("block", TABLE_PYTHON_BLOCKS, ids=str)
+    def test_shown_python_prints_what_is_shown(self, tmp_path, monkeypatch, capfd, block) -> None:
+        if "reader.load" in block.text:
+            pytest.importorskip("tensorflow")
+        monkeypatch.chdir(tmp_path)
+        exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
+        shown = re.findall(r"^print\(.*\)  # (.*)$", block.text, flags=re.MULTILINE)
+        assert capfd.readouterr().out.splitlines() == shown
+
+
+def session(text: str, capfd: pytest.CaptureFixture[str]) -> Iterator[str]:
+    """Carry out the commands of a console block; yield each with what it printed.
+
+    A here-document belongs to its command. Our own commands run in this process.
+    """
+    lines = iter(text.splitlines(keepends=True))
+    exit_code = 0
+    for line in lines:
+        if not line.startswith("$ "):
+            continue  # what a command printed
+        command = line.removeprefix("$ ")
+        yield line
+        while line.endswith("\\\n") or ("<<" in command and line != "END\n"):
+            line = next(lines)
+            command += line
+            yield line
+        if command.startswith(("tfrec ", "tfrec-convert ")):
+            words = shlex.split(command)
+            entry = main.tfrec if words[0] == "tfrec" else main.tfrec_convert
+            end = words.index(">") if ">" in words else len(words)
+            exit_code = int(entry(words[1:end]))
+            if end < len(words):
+                printed = capfd.readouterr()
+                Path(words[end + 1]).write_text(printed.out, "utf-8")
+                yield printed.err
+        else:
+            subprocess.run(["bash", "-c", f"(exit {exit_code}); {command}"], check=True)
+        printed = capfd.readouterr()
+        # A plan's fingerprint is of interest to nobody who reads the page.
+        yield re.sub(r"Plan [0-9a-f]{32}", "Plan …", printed.err + printed.out)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
