@@ -358,7 +358,7 @@ def test_groups_do_not_leak(tmp_path, source, read_dataset) -> None:
     with pytest.raises(RequestError) as caught:
         tfrec_tools.convert(source, tmp_path / "2", splits={"a": 0.7, "b": 0.3}, split_by="grup")
     assert str(caught.value) == (
-        "splits by must name columns of the source (got 'grup'; did you mean 'group'?)"
+        "--split-by must name columns of the source (got 'grup'; did you mean 'group'?)"
     )
 
 
@@ -413,7 +413,7 @@ def test_splits_from_another_dataset(tmp_path, source, read_dataset) -> None:
     with pytest.raises(RequestError) as caught:
         tfrec_tools.convert(other, tmp_path / "3", splits_from=str(tmp_path / "1"))
     assert str(caught.value) == (
-        "splits by must name columns of the source (got 'group'; there are a, b)"
+        "--split-by must name columns of the source (got 'group'; there are a, b)"
     )
 
 

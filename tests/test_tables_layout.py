@@ -20,7 +20,7 @@ def test_two_names_of_one_split_are_an_error(tmp_path) -> None:
         tfrec_tools.convert(tmp_path, tmp_path / "out")
     assert str(found.value) == (
         f"a split must have one name (both val and validation in {tmp_path} mean 'validation'); "
-        "say what they are with --split validation='val*' --split NAME='validation*'"
+        "say what all files are, as with --split validation=val.csv --split NAME=validation.csv"
     )
 
 

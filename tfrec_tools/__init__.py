@@ -1,7 +1,8 @@
-"""Image folders to sharded, shuffled, checked TFRecord files, and back.
+"""Image folders and tables to sharded, shuffled, checked TFRecord files, and back.
 
 import tfrec_tools
 tfrec_tools.convert("images/", "out/")
+tfrec_tools.convert("data.csv", "out2/")
 
 from tfrec_tools import reader
 ds = reader.load("out/", split="train", batch_size=64, image_size=(224, 224))
@@ -24,7 +25,7 @@ from tfrec_tools.errors import (
 
 if TYPE_CHECKING:
     from tfrec_tools import reader as reader
-    from tfrec_tools.conversion import convert
+    from tfrec_tools.conversion import convert, infer_schema
     from tfrec_tools.manifest import Manifest
     from tfrec_tools.manifest_files import load_manifest
     from tfrec_tools.schema import Schema
@@ -43,6 +44,7 @@ __all__ = [
     "TfrecError",
     "__version__",
     "convert",
+    "infer_schema",
     "load_manifest",
 ]
 
@@ -52,6 +54,7 @@ _HOMES = {
     "Manifest": "tfrec_tools.manifest",
     "Schema": "tfrec_tools.schema",
     "convert": "tfrec_tools.conversion",
+    "infer_schema": "tfrec_tools.conversion",
     "load_manifest": "tfrec_tools.manifest_files",
 }
 _MODULES = ("reader",)

@@ -56,13 +56,14 @@ def with_splits(request: Request, table: Table) -> Table:
             f"the files of {request.source.root} are splits already "
             f"({listed(sorted({w for w in words if w}))}); drop the {asked}, or give one of them"
         )
-    name_of: dict[str | None, str] = {}
-    for name, word in zip(names, words, strict=True):
-        if name_of.setdefault(word, name) != name:
+    known: dict[str | None, tuple[str, str]] = {}
+    for name, word, file in zip(names, words, files, strict=True):
+        other, other_path = known.setdefault(word, (name, path_text(file.key)))
+        if other != name:
             raise SourceError(
-                f"a split must have one name (both {name_of[word]} and {name} in "
-                f"{request.source.root} mean {word!r}); say what they are with --split "
-                f"{word}='{name_of[word]}*' --split NAME='{name}*'"
+                f"a split must have one name (both {other} and {name} in {request.source.root} "
+                f"mean {word!r}); say what all files are, as with --split {word}={other_path} "
+                f"--split NAME={path_text(file.key)}"
             )
     named = [dataclasses.replace(f, split=w) for f, w in zip(files, words, strict=True)]
     return dataclasses.replace(table, files=tuple(named))
@@ -251,7 +252,7 @@ def _check_split_columns(
 ) -> None:
     """Raise RequestError if splits are to be made by what is not there."""
     if by is not None and by not in table.columns:
-        raise RequestError(f"splits by {unknown_column(by, table.columns)}")
+        raise RequestError(f"--split-by {unknown_column(by, table.columns)}")
     if stratify is None:
         return
     feature = schema.features.get(stratify)

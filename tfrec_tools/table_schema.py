@@ -101,7 +101,7 @@ def _inferred(table: Table, survey: TableSurvey, column: str, *, is_target: bool
     if pa.types.is_floating(value) or pa.types.is_decimal(value):
         return Float32Feature(many=many, shape=shape)
     if (pa.types.is_timestamp(value) or pa.types.is_date(value)) and not (many or fixed):
-        return TimestampFeature(unit="us" if pa.types.is_timestamp(value) else "s")
+        return TimestampFeature(unit=value.unit if pa.types.is_timestamp(value) else "s")
     if pa.types.is_string(value) or pa.types.is_large_string(value):
         if is_target and not many:
             return ClassLabelFeature()

@@ -96,9 +96,9 @@ def _asked_needs(request: Request, table: Table) -> SurveyNeeds:
     schema, target = request.schema, request.source.target
     splits = request.splits
     if schema is None:
-        columns = request.source.columns or table.columns
+        columns = (*(request.source.columns or table.columns), *((target,) if target else ()))
         return SurveyNeeds(
-            evidence=tuple(columns) if table.is_text else (),
+            evidence=tuple(dict.fromkeys(columns)) if table.is_text else (),
             classes={target: None} if target is not None else {},
             stratify=splits.stratify if splits is not None else None,
         )

@@ -9,8 +9,8 @@ import pytest
 
 import tfrec_tools
 from tfrec_tools import stages
-from tfrec_tools.request_parsing import make_request
 from tfrec_tools.errors import RecordError, SourceError
+from tfrec_tools.request_parsing import make_request
 
 logging.disable(logging.WARNING)
 images = pytest.importorskip("beam_jobs.images")

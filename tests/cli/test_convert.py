@@ -11,9 +11,9 @@ import pytest
 
 import tfrec_tools
 from tfrec_tools import conversion
-from tfrec_tools.request import CsvOptions
 from tfrec_tools.cli.convert import convert_command
 from tfrec_tools.cli.main import tfrec, tfrec_convert
+from tfrec_tools.request import CsvOptions
 
 
 @pytest.fixture

@@ -57,6 +57,8 @@ def open_csv(
     if has_header:
         notes.append(f"the first row of {path_text(first.key)} is taken for the columns' names")
     names, more = _column_names(first, rows, options, has_header=has_header)
+    if len(names) == 1 and options.delimiter is None:
+        more.append(f"no delimiter was found in {path_text(first.key)}: it has one column")
     opened = []
     for file in files:
         own = rows if file is first else _head_rows(storage, file, dialect, options)

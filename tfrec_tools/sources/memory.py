@@ -107,7 +107,10 @@ def _column(name: object, values: Any) -> pa.Array:
     if array.ndim == 0:
         raise SourceError(f"column {name!r} must have a value per record (got one value)")
     if array.ndim == 1:
-        return pa.array(values if array.dtype == object else array)
+        if array.dtype == object:
+            return pa.array(values)
+        # NaN is a missing value, as it is in a DataFrame.
+        return pa.array(array, from_pandas=array.dtype.kind == "f")
     column = pa.array(np.ascontiguousarray(array).reshape(-1))
     for size in reversed(array.shape[1:]):
         column = pa.FixedSizeListArray.from_arrays(column, size)

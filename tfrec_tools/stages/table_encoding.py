@@ -9,7 +9,7 @@ when the shard is written.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -194,7 +194,7 @@ def _encode(plan: Plan, batch: TableBatch) -> _Encoded:
         if encoded.unknown:
             unknown[name] = encoded.unknown
         for index, reason in encoded.faults.items():
-            faults.setdefault(index, (column, reason))
+            faults.setdefault(index, _placed(column, reason, inputs))
         columns[name] = encoded.values
     kept = np.arange(len(batch))
     if faults:
@@ -241,8 +241,18 @@ def _with_encoding_advice(
     return EncodedColumn(encoded.values, faults, {k: n for k, n in unknown.items() if n > 0})
 
 
+def _placed(column: str, reason: str, inputs: Sequence[str]) -> tuple[str, str]:
+    """Return column and reason; those of packed columns begin with the column's name."""
+    if column:
+        return column, reason
+    found = max((c for c in inputs if reason.startswith(f"{c}: ")), key=len, default="")
+    return found, reason.removeprefix(f"{found}: ")
+
+
 def _shown(value: pa.Scalar) -> str:
     raw = value.as_py()
+    if raw is None:
+        return "an empty cell"
     return repr(raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw)
 
 
