@@ -33,7 +33,7 @@ def test_ready_schemas_are_listed_and_printed(capsys) -> None:
     assert tfrec(["schema", "example", "images"]) == 0
     assert capsys.readouterr().out == ready_schemas()["images"].read_text()
     assert tfrec(["schema", "example", "nonsense"]) == 2
-    assert "NAME must be one of captions, images" in capsys.readouterr().err
+    assert "NAME must be one of adult_income, air_pollution, captions" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", sorted(ready_schemas()))
