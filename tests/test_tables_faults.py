@@ -265,7 +265,7 @@ def test_paths_must_stay_below_their_root(tmp_path, pictures, cell) -> None:
     path = listed(pictures, f"{cell},cat,a,1", "0.png,dog,,2")
     with pytest.raises(RecordError) as caught:
         tfrec_tools.convert(path, tmp_path / "out", kind="csv", schema=IMAGES)
-    shown = repr(cell) if cell else "None"
+    shown = repr(cell) if cell else "an empty cell"
     assert str(caught.value) == (
         f"list.csv: row 2, column 'image': must name a file below images (got {shown}){MEND}"
     )

@@ -313,11 +313,13 @@ _EXPECTED_OF_ERROR = {
 def _problem(cls: type[Any], error: Any, where: str) -> Problem:
     # Branches of a union (such as `float` and `str`) and `[key]`, which says that the fault is in
     # a key, are places of pydantic's, not the user's.
+    branches = ("float", "str", "int", "bool", "[key]")
+    unknown_key = error["type"] in ("unexpected_keyword_argument", "extra_forbidden")
     parts = [
         str(part).rstrip("_")
-        for part in error["loc"]
-        if part not in ("float", "str", "int", "bool", "[key]")
-        and not str(part).startswith("literal[")
+        for index, part in enumerate(error["loc"])
+        if (part not in branches and not str(part).startswith("literal["))
+        or (unknown_key and index == len(error["loc"]) - 1)  # a key may be called so
     ]
     place = ".".join([where, *parts])
     got = f"(got {clipped(error['input'])})"
@@ -327,7 +329,7 @@ def _problem(cls: type[Any], error: Any, where: str) -> Problem:
             return Problem(place, str(context["error"]))
         case "missing":
             return Problem(place, "is required")
-        case "unexpected_keyword_argument" | "extra_forbidden" | "invalid_key":
+        case "unexpected_keyword_argument" | "extra_forbidden" | "invalid_key" if parts:
             *outer, key = parts
             known = _options_of(_nested_class(cls, outer))
             return _unknown_key(key, known, ".".join([where, *outer]))

@@ -62,7 +62,7 @@ def test_records_that_fit(tmp_path) -> None:
     plan, found = encoded(tmp_path, HEADER + "1,0.5,2,a\n,1,1e3,b\n", num_shards=1)
     assert records(found, 0) == [
         {"n": [1], "xy": [0.5, 2.0], "label": [0]},
-        {"n": [], "xy": [1.0, 1000.0], "label": [1]},
+        {"xy": [1.0, 1000.0], "label": [1]},  # no value, no key
     ]
     assert found.entries == ()
     assert found.num_rejected == 0
@@ -76,12 +76,12 @@ def test_faults_name_row_and_column(tmp_path) -> None:
     _, found = encoded(tmp_path, text, on_error=OnError.SKIP, num_shards=1)
     assert [(entry.path, entry.row, entry.column) for entry in found.entries] == [
         ("in.csv", 2, "n"),
-        ("in.csv", 5, ""),
+        ("in.csv", 5, "y"),
         ("in.csv", 6, ""),
         ("in.csv", 7, "label"),
     ]
     reasons = [entry.reason for entry in found.entries]
-    assert reasons[1].startswith("y: ")
+    assert reasons[1].startswith("must be ")
     assert reasons[2] == "must have 4 cells like the header (got 2)"
     assert found.num_rejected == 4
     assert found.unknown == {"label": {"c": 1}}

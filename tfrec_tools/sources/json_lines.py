@@ -100,7 +100,7 @@ def _type(name: str, found: Mapping[str, str]) -> pa.DataType:
     if found_type is None or ("empty list" in kinds and not pa.types.is_large_list(found_type)):
         where = ", ".join(f"{kind} in {found[kind]}" for kind in sorted(kinds))
         raise RecordError(
-            f"the values of a key must be of one kind, and no objects (key {name!r} has {where}); make the file so"
+            f"the values of a key must be of one kind, and no objects (key {name!r} has {where})"
         )
     return found_type
 
