@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.manifest import Manifest
-from tfrec_tools.request import CsvOptions
-from tfrec_tools.request_parsing import Globs, Ratios, make_request
+from tfrec_tools.request import CsvOptions, Request
+from tfrec_tools.request_parsing import Globs, Ratios, make_request, make_source
 from tfrec_tools.schema import Schema, SourceDefaults
 
 if TYPE_CHECKING:
@@ -175,34 +175,10 @@ def infer_schema(
     """
     from tfrec_tools import local_engine
 
-    request = make_request(
-        os.fspath(source),
-        os.curdir,
-        kind=kind,
-        schema=None,
-        splits=None,
-        split_files=None,
-        split_by=None,
-        split_method="hash",
-        stratify=None,
-        splits_from=None,
-        num_shards=None,
-        seed=0,
-        order="shuffled",
-        check="decode",
-        labels=None,
-        exclude=exclude,
-        columns=columns,
-        target=target,
-        csv=csv,
-        compression=None,
-        on_error="fail",
-        max_errors=None,
-        fail_fast=False,
-        overwrite=False,
-        name=None,
-        spill_dir=None,
+    source_spec = make_source(
+        os.fspath(source), kind=kind, exclude=exclude, columns=columns, target=target, csv=csv
     )
+    request = Request(source=source_spec, output=os.curdir)
     if request.source.kind == "images":
         plan = local_engine.plan_conversion(request).plan
         return dataclasses.replace(plan.schema, source=SourceDefaults(kind="images")), ()

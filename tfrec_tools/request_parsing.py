@@ -57,18 +57,16 @@ def make_request(
     asked = _splits(splits, split_files, split_by, stratify, split_method)
     if asked is None and splits_from is None and loaded is not None:
         asked = loaded.splits
-    if kind not in (None, "images", "csv", "table"):
-        raise RequestError(f"kind must be images, csv or table (got {kind!r})")
-    options = _csv_options(csv, defaults)
     return Request(
-        source=SourceSpec(
-            root=source,
-            kind=_source_kind(source, kind, defaults),
+        source=make_source(
+            source,
+            kind=kind,
             labels=labels,
-            exclude=(*(defaults.exclude if defaults is not None else ()), *exclude),
-            csv=options,
-            columns=_columns(columns),
+            exclude=exclude,
+            columns=columns,
             target=target,
+            csv=csv,
+            defaults=defaults,
         ),
         output=output,
         schema=loaded,
@@ -85,6 +83,32 @@ def make_request(
         if_exists=IfExists.OVERWRITE if overwrite else IfExists.FAIL,
         spill_dir=spill_dir,
         name=name,
+    )
+
+
+def make_source(
+    source: str,
+    *,
+    kind: str | None,
+    labels: bool | None = None,
+    exclude: Sequence[str],
+    columns: Sequence[str] | str | None,
+    target: str | None,
+    csv: CsvOptions | Mapping[str, Any] | None,
+    defaults: SourceDefaults | None = None,
+) -> SourceSpec:
+    """Return the source that these values and a schema's ``defaults`` mean. Raises RequestError."""
+    if kind not in (None, "images", "csv", "table"):
+        raise RequestError(f"kind must be images, csv or table (got {kind!r})")
+    options = _csv_options(csv, defaults)
+    return SourceSpec(
+        root=source,
+        kind=_source_kind(source, kind, defaults),
+        labels=labels,
+        exclude=(*(defaults.exclude if defaults is not None else ()), *exclude),
+        csv=options,
+        columns=_columns(columns),
+        target=target,
     )
 
 

@@ -90,6 +90,14 @@ class SplitRule:
         return Fraction(self.ratios[index]) if self.ratios else Fraction(1)
 
 
+def unmatched_error(number: int, paths: Sequence[str]) -> RequestError:
+    """Return the error that so many files, these among them, fit no split pattern."""
+    return RequestError(
+        f"every file must fit a --split pattern ({counted(number, 'file')} fit none: "
+        f"{listed(paths, limit=3)}); add a pattern, or --exclude them"
+    )
+
+
 def resolve_splits(request: Request, layout: Layout, survey: Survey) -> SplitRule:
     """Return the rule that the request and the folders together mean.
 
@@ -98,10 +106,7 @@ def resolve_splits(request: Request, layout: Layout, survey: Survey) -> SplitRul
     spec = request.splits
     if spec is not None and spec.files is not None:
         if survey.num_unmatched:
-            raise RequestError(
-                f"every file must fit a --split pattern ({counted(survey.num_unmatched, 'file')} "
-                f"fit none: {listed(survey.unmatched, limit=3)}); add a pattern, or --exclude them"
-            )
+            raise unmatched_error(survey.num_unmatched, survey.unmatched)
         return SplitRule(method="files", names=tuple(spec.files))
     asked = "--splits-from" if request.splits_from is not None else "ratios"
     if layout.folder_splits is not None:

@@ -9,14 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from tfrec_tools import inference, path_globs, placement
-from tfrec_tools.errors import RequestError, SourceError, counted, listed
+from tfrec_tools import inference, placement
+from tfrec_tools.errors import RequestError, SourceError, listed
 from tfrec_tools.layout import SPLIT_ORDER, SPLIT_WORDS, Layout
 from tfrec_tools.plan import Plan, TablePlan, asked_num_shards, dataset_name
 from tfrec_tools.records import path_text
 from tfrec_tools.request import Check, Order, Request
 from tfrec_tools.schema import ClassLabelFeature, Float32Feature, ImageFeature, Schema
-from tfrec_tools.splitting import DEFAULT_SPLIT, SplitRule, class_thresholds
+from tfrec_tools.splitting import (
+    DEFAULT_SPLIT,
+    SplitRule,
+    class_thresholds,
+    unmatched_error,
+)
+from tfrec_tools.survey import NO_GLOB, glob_indices
 from tfrec_tools.table_schema import (
     inferred_schema,
     inputs_of,
@@ -42,7 +48,7 @@ def with_splits(request: Request, table: Table) -> Table:
     files = table.files
     spec = request.splits
     if spec is not None and spec.files is not None:
-        return dataclasses.replace(table, files=_split_by_globs(spec.files, files))
+        return dataclasses.replace(table, files=_split_by_globs(request, list(spec.files), files))
     names = [_folder_name(file.key) for file in files]
     words = [SPLIT_WORDS.get(name) for name in names]
     if None in words:
@@ -83,30 +89,18 @@ def _stem_name(key: bytes) -> str:
 
 
 def _split_by_globs(
-    globs: Mapping[str, tuple[str, ...]], files: Iterable[TableFile]
+    request: Request, names: Sequence[str], files: Sequence[TableFile]
 ) -> tuple[TableFile, ...]:
-    found = []
-    unmatched = []
-    for file in files:
-        taken = [
-            name
-            for name, patterns in globs.items()
-            if any(path_globs.matches(pattern, file.key) for pattern in patterns)
-        ]
-        if len(taken) > 1:
-            raise RequestError(
-                f"a file must belong to one split ({path_text(file.key)} fits --split "
-                f"{' and '.join(taken)}); make the patterns exclude each other"
-            )
-        if not taken:
-            unmatched.append(path_text(file.key))
-        found.append(dataclasses.replace(file, split=taken[0] if taken else None))
+    indices = glob_indices(request, [file.key for file in files])
+    unmatched = [
+        path_text(file.key) for file, index in zip(files, indices, strict=True) if index == NO_GLOB
+    ]
     if unmatched:
-        raise RequestError(
-            f"every file must fit a --split pattern ({counted(len(unmatched), 'file')} fit none: "
-            f"{listed(unmatched, limit=3)}); add a pattern, or --exclude them"
-        )
-    return tuple(found)
+        raise unmatched_error(len(unmatched), unmatched)
+    return tuple(
+        dataclasses.replace(file, split=names[index])
+        for file, index in zip(files, indices, strict=True)
+    )
 
 
 def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
@@ -136,12 +130,13 @@ def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
 
     num_bytes = 0
     for part in parts:
-        size = TableUnit(index=0, parts=(part,)).num_bytes
-        if pending and (num_bytes + size > most or part.file.split != pending[0].file.split):
+        if pending and (
+            num_bytes + part.num_bytes > most or part.file.split != pending[0].file.split
+        ):
             close()
             num_bytes = 0
         pending.append(part)
-        num_bytes += size
+        num_bytes += part.num_bytes
     close()
     return tuple(units)
 

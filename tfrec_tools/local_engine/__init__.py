@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tfrec_tools import stages
-from tfrec_tools.local_engine.pool import Count, workers
+from tfrec_tools.local_engine.pool import Count, needs_this_process, workers
 from tfrec_tools.local_engine.progress import Collector, OnProgress, Progress
 from tfrec_tools.local_engine.tables import convert_table, plan_table
 from tfrec_tools.manifest import Manifest
@@ -21,7 +21,6 @@ from tfrec_tools.plan import Plan
 from tfrec_tools.records import ShardResult
 from tfrec_tools.request import Request
 from tfrec_tools.shard_names import ShardId
-from tfrec_tools.storage import open_storage
 from tfrec_tools.survey import Survey
 from tfrec_tools.worker_start import SMALL_NUM_FILES, start_forkserver
 
@@ -112,10 +111,8 @@ def _write_shards(
     plan = placed.plan
     collector = Collector(plan, on_progress)
     small = _is_small(placed.survey.num_files, placed.survey.num_bytes)
-    local_only = open_storage(plan.request.output).url.startswith("memory://") or (
-        open_storage(plan.request.source.root).url.startswith("memory://")
-    )  # fsspec's memory belongs to this process
-    if small or local_only or len(plan.shards) == 1:
+    in_memory = needs_this_process(plan.request.source.root, plan.request.output)
+    if small or in_memory or len(plan.shards) == 1:
         num_workers = 1
     tasks = ((plan, *task) for task in stages.sorted_by_shard(plan, placed.files))
     with workers(min(num_workers, len(plan.shards))) as pool:

@@ -15,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
 from tfrec_tools.errors import DatasetError
+from tfrec_tools.storage import open_storage
 from tfrec_tools.worker_start import hidden_main, tune_own_process
 
 POLL_S = 0.1
@@ -115,6 +116,11 @@ def _count(*numbers: int) -> None:
 
 def _call(function: Callable[..., Any], task: tuple[Any, ...]) -> Any:
     return function(*task, _count)
+
+
+def needs_this_process(*urls: str) -> bool:
+    """Say whether one of these lies in fsspec's memory, which belongs to this process."""
+    return any(open_storage(url).url.startswith("memory://") for url in urls)
 
 
 @contextlib.contextmanager

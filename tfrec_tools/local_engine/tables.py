@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tfrec_tools import stages
-from tfrec_tools.local_engine.pool import ThisProcess, Workers, workers
+from tfrec_tools.local_engine.pool import ThisProcess, Workers, needs_this_process, workers
 from tfrec_tools.local_engine.progress import Collector, OnProgress, Progress
 from tfrec_tools.manifest import Manifest
 from tfrec_tools.plan import Plan
@@ -60,10 +60,7 @@ def _table_workers(request: Request, num_workers: int) -> Iterator[tuple[Table, 
     stages.refuse_options(request)
     table = stages.open_table(request)
     num_bytes = sum(file.num_bytes for file in table.files)
-    in_memory = any(
-        open_storage(url).url.startswith("memory://")
-        for url in (request.source.root, request.output)
-    )  # fsspec's memory belongs to this process
+    in_memory = needs_this_process(request.source.root, request.output)
     if num_workers > 1 and num_bytes > SMALL_NUM_BYTES and not in_memory:
         start_forkserver()
     else:
@@ -88,10 +85,7 @@ def _plan(
 
         without_files = dataclasses.replace(table, files=())
         tasks = ((request, without_files, needs, unit) for unit in units)
-        found = list(pool.run(_survey_unit, tasks, show))
-        survey = stages.merge_surveys(
-            survey for _, survey in sorted(found, key=lambda pair: pair[0])
-        )
+        survey = stages.merge_surveys(pool.run(_survey_unit, tasks, show))
     surveyed = SurveyedTable(table=table, units=units, survey=survey)
     return surveyed, stages.resolve_table(request, surveyed)
 
@@ -122,10 +116,10 @@ def _scan_task(request: Request, table: Table, task: Any, _count: Any) -> Any:
 
 def _survey_unit(
     request: Request, table: Table, needs: SurveyNeeds, unit: TableUnit, count: Any
-) -> tuple[int, TableSurvey]:
+) -> TableSurvey:
     found = stages.survey_unit(request, table, needs, unit)
     count(unit.num_records, unit.num_bytes, 0)
-    return unit.index, found
+    return found
 
 
 @contextlib.contextmanager

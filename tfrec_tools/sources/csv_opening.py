@@ -13,7 +13,7 @@ from tfrec_tools.records import path_text
 from tfrec_tools.request import CsvOptions
 from tfrec_tools.schema.source import NO_QUOTES
 from tfrec_tools.sources import csv_exact, csv_sniffing, text_content
-from tfrec_tools.storage import Storage, reason_of
+from tfrec_tools.storage import Storage
 from tfrec_tools.tables import Table, TableFile
 
 SAMPLE_BYTES = 1 << 20
@@ -107,14 +107,8 @@ def _sample(storage: Storage, file: TableFile, num_bytes: int) -> tuple[bytes, b
     In UTF-8, unless its bytes can be cut anywhere.
     """
     if file.mode == "ranges":
-        try:
-            data = storage.read_range(
-                file.key, file.data_start, min(file.data_start + num_bytes, file.num_bytes)
-            )
-        except OSError as error:
-            raise SourceError(
-                f"{path_text(file.key)} could not be read: {reason_of(error)}"
-            ) from None
+        stop = min(file.data_start + num_bytes, file.num_bytes)
+        data = text_content.read_range(storage, file, file.data_start, stop)
         # As it is: offsets in it must be those in the file. Only cells are decoded.
         return data, file.data_start + len(data) >= file.num_bytes
     block = next(iter(text_content.blocks(storage, file, num_bytes)), b"")

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv
 
 from tfrec_tools.csv_dialect import CsvDialect
 from tfrec_tools.errors import SourceError
 from tfrec_tools.records import MAX_BATCH_RECORDS, path_text
+from tfrec_tools.schema.cells import trimmed
 from tfrec_tools.sources import csv_exact, csv_scanning, text_ranges
 from tfrec_tools.sources.csv_scanning import BLOCK_BYTES
 from tfrec_tools.sources.text_ranges import RangeData, dialect_of, quote_of, skips_blank
@@ -155,6 +155,4 @@ def _exact_batches(
 
 
 def _trimmed(cells: pa.Array, dialect: CsvDialect) -> pa.Array:
-    if not dialect.trim:
-        return cells
-    return pc.ascii_trim(cells.view(pa.large_string()), characters=" \t").view(pa.large_binary())
+    return trimmed(cells) if dialect.trim else cells

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tfrec_tools.csv_dialect import CsvDialect
-from tfrec_tools.errors import RequestError, SourceError
+from tfrec_tools.errors import RequestError
 from tfrec_tools.records import path_text
 from tfrec_tools.request import Request
 from tfrec_tools.sources import (
@@ -22,11 +22,12 @@ from tfrec_tools.sources import (
     csv_opening,
     csv_table,
     json_lines,
+    text_content,
     text_ranges,
 )
 from tfrec_tools.sources.table_listing import compression_of, list_files, table_root
 from tfrec_tools.sources.text_ranges import FileScan
-from tfrec_tools.storage import Storage, open_storage, reason_of
+from tfrec_tools.storage import Storage, open_storage
 from tfrec_tools.tables import Table, TableBatch, TableFile, TablePart
 
 BLOCKS_PER_TASK = 4  # 16 MiB
@@ -78,10 +79,7 @@ def open_table(request: Request) -> Table:
 
 
 def _with_compression(storage: Storage, file: TableFile) -> TableFile:
-    try:
-        head = storage.read_range(file.key, 0, min(8, file.num_bytes))
-    except OSError as error:
-        raise SourceError(f"{path_text(file.key)} could not be read: {reason_of(error)}") from None
+    head = text_content.read_range(storage, file, 0, min(8, file.num_bytes))
     compression = compression_of(head)
     return dataclasses.replace(
         file, compression=compression, mode="ranges" if compression is None else "stream"
@@ -187,7 +185,7 @@ def read_part(
         number += len(batch) + len(batch.rejected)
         yield batch
     if number != part.num_records:
-        raise text_ranges.changed(part)
+        raise text_ranges.changed(part.file)
 
 
 def _batches(

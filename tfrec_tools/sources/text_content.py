@@ -99,6 +99,14 @@ def blocks(storage: Storage, file: TableFile, num_bytes: int) -> Iterator[bytes]
         yield bytes(pending)
 
 
+def read_range(storage: Storage, file: TableFile, start: int, stop: int) -> bytes:
+    """Return the file's bytes from ``start`` to before ``stop``. Raises SourceError."""
+    try:
+        return storage.read_range(file.key, start, stop)
+    except OSError as error:
+        raise SourceError(f"{path_text(file.key)} could not be read: {reason_of(error)}") from None
+
+
 def blocks_of_bytes(storage: Storage, file: TableFile) -> Iterator[bytes]:
     """Yield the decompressed content as it is, piece by piece. Raises SourceError."""
     return _plain_pieces(storage, file)

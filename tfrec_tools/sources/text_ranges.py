@@ -18,8 +18,8 @@ from tfrec_tools.errors import SourceError
 from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import path_text
 from tfrec_tools.sources import csv_exact, csv_scanning, text_content
-from tfrec_tools.sources.csv_scanning import BLOCK_BYTES, BlockScan, NotExactError
-from tfrec_tools.storage import Storage, reason_of
+from tfrec_tools.sources.csv_scanning import BLOCK_BYTES, BlockScan, NotExactError, Range
+from tfrec_tools.storage import Storage
 from tfrec_tools.tables import Table, TableFile, TablePart
 
 
@@ -80,7 +80,7 @@ def parts_of_scans(
     row = file.first_row
     parts = []
     for found in ranges:
-        num_records = found.num_rows - (found.num_blank if skips_blank(table) else 0)
+        num_records = _num_records(table, found)
         first_row, row = row, row + found.num_rows
         if not num_records:
             continue  # nothing but blank lines
@@ -130,17 +130,10 @@ def scan_whole(storage: Storage, table: Table, file: TableFile, *, exact: bool) 
 
 
 def _scan_stream(storage: Storage, table: Table, file: TableFile) -> FileScan:
-    dialect = dialect_of(table)
     crc = num_records = stop = 0
-    ranges = csv_scanning.stream_ranges(
-        text_content.blocks(storage, file, BLOCK_BYTES),
-        file.data_start,
-        delimiter=dialect.delimiter.encode(),
-        quote=quote_of(dialect),
-    )
-    for data, found in ranges:
+    for data, found in _stream_ranges(storage, table, file):
         crc = crc32c(data, crc)
-        num_records += found.num_rows - (found.num_blank if skips_blank(table) else 0)
+        num_records += _num_records(table, found)
         stop = found.stop
     part = TablePart(
         file=file,
@@ -152,6 +145,23 @@ def _scan_stream(storage: Storage, table: Table, file: TableFile) -> FileScan:
         num_bytes=stop,
     )
     return FileScan(0, parts=(part,) if num_records else ())
+
+
+def _stream_ranges(
+    storage: Storage, table: Table, file: TableFile
+) -> Iterator[tuple[bytes, Range]]:
+    """Yield the ranges of a file that is read from front to back. Raises NotExactError."""
+    dialect = dialect_of(table)
+    return csv_scanning.stream_ranges(
+        text_content.blocks(storage, file, BLOCK_BYTES),
+        file.data_start,
+        delimiter=dialect.delimiter.encode(),
+        quote=quote_of(dialect),
+    )
+
+
+def _num_records(table: Table, found: Range) -> int:
+    return found.num_rows - (found.num_blank if skips_blank(table) else 0)
 
 
 class RangeData(NamedTuple):
@@ -174,20 +184,13 @@ def read_ranges(storage: Storage, table: Table, part: TablePart) -> Iterator[Ran
         yield RangeData(text_content.as_utf8(data, file, part.start), part.start, part.first_row, 0)
         return
     row, index = part.first_row, 0
-    dialect = dialect_of(table)
-    ranges = csv_scanning.stream_ranges(
-        text_content.blocks(storage, file, BLOCK_BYTES),
-        file.data_start,
-        delimiter=dialect.delimiter.encode(),
-        quote=quote_of(dialect),
-    )
     try:
-        for data, found in ranges:
+        for data, found in _stream_ranges(storage, table, file):
             yield RangeData(data, found.start, row, index)
             row += found.num_rows
-            index += found.num_rows - (found.num_blank if skips_blank(table) else 0)
+            index += _num_records(table, found)
     except NotExactError:
-        raise changed(part) from None
+        raise changed(file) from None
 
 
 def exact_rows(storage: Storage, table: Table, file: TableFile) -> Iterator[csv_exact.ExactRow]:
@@ -231,20 +234,15 @@ def skips_blank(table: Table) -> bool:
     return table.format != "csv" or len(table.columns) != 1
 
 
-def changed(part: TablePart) -> SourceError:
+def changed(file: TableFile) -> SourceError:
     """Return the error of a file that is not what was scanned."""
     return SourceError(
-        f"{path_text(part.file.key)} changed while it was converted; run the conversion again"
+        f"{path_text(file.key)} changed while it was converted; run the conversion again"
     )
 
 
 def _read(storage: Storage, file: TableFile, start: int, stop: int) -> bytes:
-    try:
-        data = storage.read_range(file.key, start, stop)
-    except OSError as error:
-        raise SourceError(f"{path_text(file.key)} could not be read: {reason_of(error)}") from None
+    data = text_content.read_range(storage, file, start, stop)
     if len(data) != stop - start:
-        raise SourceError(
-            f"{path_text(file.key)} changed while it was converted; run the conversion again"
-        )
+        raise changed(file)
     return data
