@@ -11,6 +11,7 @@ from benchmarks.csv_reading import csv_read_command
 from benchmarks.image_conversion import images_command
 from benchmarks.image_reading import read_command
 from benchmarks.measuring import BenchmarkError
+from benchmarks.text_conversion import text_command
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,6 +31,9 @@ def benchmarks_group() -> None:
       python -m benchmarks read --shuffle             images per second into training
       python -m benchmarks csv                        a CSV file of 1,000,000 records
       python -m benchmarks csv-read                   its records per second into training
+      python -m benchmarks text                       a file of 1,000,000 lines
+      python -m benchmarks text --documents           50,000 documents in class folders
+      python -m benchmarks text --memory              memory for 100 MB, 2 GB, a long line
     """
 
 
@@ -37,6 +41,7 @@ benchmarks_group.add_command(images_command)
 benchmarks_group.add_command(read_command)
 benchmarks_group.add_command(csv_command)
 benchmarks_group.add_command(csv_read_command)
+benchmarks_group.add_command(text_command)
 
 
 def main(prog_name: str = "python -m benchmarks") -> None:

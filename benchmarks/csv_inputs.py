@@ -7,7 +7,7 @@ needed. The first records are the same for any number of records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from benchmarks.kept_inputs import joined_bytes, kept_file
 from benchmarks.peers.csv_columns import (
     CLASS_NAMES,
     DECIMALS,
@@ -50,16 +51,13 @@ _FIRST_SECOND, _NUM_SECONDS = 1_420_070_400, 315_360_000
 
 def drawn_csv(num_records: int, work: Path) -> Path:
     """Return a CSV file with a header and ``num_records`` records, written unless it is there."""
-    path = work / f"records-{num_records}-v{DRAWING_VERSION}.csv"
-    if path.is_file():
-        return path
-    partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        file.write(f"{','.join(HEADER)}\n".encode())
+
+    def parts() -> Iterator[bytes]:
+        yield f"{','.join(HEADER)}\n".encode()
         for chunk_index, start in enumerate(range(0, num_records, CHUNK_NUM_RECORDS)):
-            file.write(csv_lines(draw_chunk(chunk_index), num_records - start))
-    partial.rename(path)  # last, so that a file that was broken off is never used
-    return path
+            yield csv_lines(draw_chunk(chunk_index), num_records - start)
+
+    return kept_file(work / f"records-{num_records}-v{DRAWING_VERSION}.csv", parts())
 
 
 def written_schema(work: Path) -> Path:
@@ -99,9 +97,7 @@ def csv_lines(columns: Mapping[str, pa.Array], num_records: int) -> bytes:
     """Return the first ``num_records`` records, or all there are, as lines of a CSV file."""
     cells = [_cells(column.slice(0, num_records)) for column in columns.values()]
     lines = pc.binary_join_element_wise(pc.binary_join_element_wise(*cells, ","), "", "\n")
-    _, offsets, values = lines.buffers()
-    end = np.frombuffer(offsets, np.int32)[len(lines)]
-    return memoryview(values)[:end].tobytes()
+    return joined_bytes(lines)
 
 
 def _cells(column: pa.Array) -> pa.Array:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from benchmarks.csv_conversion import convert_csv_command, runs_text
+from benchmarks.csv_conversion import convert_csv_command
 from benchmarks.csv_inputs import DEFAULT_NUM_RECORDS, drawn_csv, written_schema
 from benchmarks.machine import describe_machine
-from benchmarks.measuring import REPOSITORY, BenchmarkError, Contender, Results
+from benchmarks.measuring import Contender, Results
+from benchmarks.programs import peer_command, printed_by
 from benchmarks.run_options import RunOptions, say, with_run_options
-from benchmarks.tables import rate_table
+from benchmarks.tables import rate_table, runs_text
 
 OURS, PARSE_EACH, PARSE_BATCH, RAW = "ours", "parse-each", "parse-batch", "raw"
 MAKE_CSV_DATASET = "make-csv-dataset"
@@ -96,23 +95,14 @@ def csv_reading_contenders(
 
 def _peer(module: str, path: Path, flags: Sequence[str], output: Path) -> list[str | Path]:
     del output  # nothing is written
-    return [sys.executable, "-m", f"benchmarks.peers.{module}", path, *flags]
+    return peer_command(module, path, *flags)
 
 
 def _dataset(data: Path, schema: Path, work: Path) -> Path:
     """Convert ``data`` anew, with the present code, and return the dataset."""
     output = work / "dataset-csv"
     say("converting")
-    done = subprocess.run(
-        convert_csv_command(data, output, schema=schema),
-        cwd=REPOSITORY,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-    )
-    if done.returncode:
-        raise BenchmarkError(f"the CSV file could not be converted:\n{done.stdout}")
+    printed_by(convert_csv_command(data, output, schema=schema), task="converting the CSV file")
     return output
 
 

@@ -22,13 +22,35 @@ class RunOptions:
     work: Path
     only: tuple[str, ...]
 
-    def run(self, contenders: Sequence[Contender]) -> Results:
-        """Measure the chosen contenders in turns, and say on the terminal how far it is."""
+    def run(
+        self,
+        contenders: Sequence[Contender],
+        *,
+        slow: Sequence[str] = (),
+        slow_num_runs: int = 0,
+    ) -> Results:
+        """Measure the chosen contenders in turns, and say on the terminal how far it is.
+
+        The ``slow`` ones take part in the first ``slow_num_runs`` rounds only; the rounds
+        without them begin with one more that is not counted.
+        """
         chosen = [one for one in contenders if not self.only or one.name in self.only]
         if not chosen:
             names = ", ".join(contender.name for contender in contenders)
             raise click.ClickException(f"--only must be one of {names} (got {self.only})")
-        return measure_in_turns(chosen, num_runs=self.num_runs, work=self.work, on_run=say)
+        fast = [one for one in chosen if one.name not in slow]
+        if len(fast) == len(chosen):
+            return self._in_turns(chosen, self.num_runs)
+        num_common = min(self.num_runs, slow_num_runs)
+        num_more = self.num_runs - num_common
+        results = self._in_turns(chosen, num_common)
+        if not (fast and num_more):
+            return results
+        more = self._in_turns(fast, num_more)
+        return {name: [*runs, *more.get(name, ())] for name, runs in results.items()}
+
+    def _in_turns(self, contenders: Sequence[Contender], num_runs: int) -> Results:
+        return measure_in_turns(contenders, num_runs=num_runs, work=self.work, on_run=say)
 
 
 def say(text: str) -> None:
@@ -66,3 +88,17 @@ def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
         command(*arguments, options=options, **others)
 
     return with_options
+
+
+def with_slow_runs_option(
+    names: Sequence[str],
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the option ``--slow-runs``, which it gets as ``slow_num_runs``."""
+    return click.option(
+        "--slow-runs",
+        "slow_num_runs",
+        type=click.IntRange(1),
+        default=2,
+        show_default=True,
+        help=f"Counted runs of {' and '.join(names)}, which take minutes; at most --runs.",
+    )

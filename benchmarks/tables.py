@@ -139,6 +139,13 @@ def target_table(targets: Sequence[Target]) -> str:
     return markdown_table(["target", "promised", "measured", "reached"], rows)
 
 
+def runs_text(results: Results) -> str:
+    """Return how many runs were counted, such as ``5 runs each, 2 of tfds``."""
+    most = max(len(runs) for runs in results.values())
+    fewer = [f"{len(runs)} of {name}" for name, runs in results.items() if len(runs) < most]
+    return ", ".join([f"{most} {'run' if most == 1 else 'runs'} each", *fewer])
+
+
 def peak_bytes(runs: Sequence[Measurement]) -> int:
     """Return the largest peak of all runs: memory has to suffice for every one of them."""
     return max(run.peak_bytes for run in runs)

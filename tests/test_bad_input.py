@@ -61,10 +61,10 @@ def test_no_images_at_all(source, run) -> None:
 
 def test_only_other_files(source, run) -> None:
     os.makedirs("texts/a")
-    Path("texts/a/x.txt").write_text("x")
+    Path("texts/a/x.md").write_text("x")
     assert run("texts", "out") == (
         3,
-        "texts must contain images (found only files of other kinds: 1 .txt); give the folder "
+        "texts must contain images (found only files of other kinds: 1 .md); give the folder "
         "that holds the class folders",
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tfrec_tools.errors import SourceError
-from tfrec_tools.layout import find_layout
-from tfrec_tools.request import Request, SourceSpec
+from tfrec_tools.layout import find_layout, has_class_folders
+from tfrec_tools.request import Request, SourceSpec, TextOptions
 from tfrec_tools.schema import SplitsSpec
 from tfrec_tools.survey import FileGroup, GroupCount, Survey
 
@@ -22,10 +22,10 @@ def survey(*paths: str) -> Survey:
     return Survey(groups=groups)
 
 
-def layout(*paths: str, labelled=True, files=None):
+def layout(*paths: str, labelled=True, files=None, folder=None, **source):
     splits = SplitsSpec(files=files) if files else None
-    request = Request(source=SourceSpec(root="in"), output="out", splits=splits)
-    return find_layout(request, survey(*paths), labelled=labelled)
+    request = Request(source=SourceSpec(**{"root": "in"} | source), output="out", splits=splits)
+    return find_layout(request, survey(*paths), labelled=labelled, folder=folder)
 
 
 def test_folders_are_classes() -> None:
@@ -105,3 +105,97 @@ def test_without_labels_any_folder_will_do() -> None:
 def test_layouts_that_mean_nothing(paths, message) -> None:
     with pytest.raises(SourceError, match=message):
         layout(*paths)
+
+
+DOCUMENTS = {"kind": "text", "text": TextOptions(record="document")}
+
+
+@pytest.mark.parametrize(
+    ("paths", "message"),
+    [
+        (
+            ["a/"],
+            "in must hold text files (.txt, .text or without extension; found none)",
+        ),
+        (
+            ["1", "2"],
+            "documents must lie in one folder per class (2 documents directly in in, no class "
+            "folders); make such folders, or use --no-labels",
+        ),
+        (
+            ["a/1", "2"],
+            "every document must lie in a class folder (1 document beside the class folders, in . "
+            "of in); move them, leave them out with --exclude, or use --no-labels",
+        ),
+        (
+            ["train/a/1", "test/2"],
+            "every split must have class folders (none in test of in, but 1 document directly); "
+            "leave it out with --exclude 'test/**', or use --no-labels",
+        ),
+        (
+            ["x/a/1", "x/b/1"],
+            "in must hold the class folders (it holds the one folder 'x', with folders a, b in "
+            "it); give in/x, or name the classes in a schema",
+        ),
+        (
+            ["a/1", "b/"],
+            "a class folder must hold documents (in/b/ holds none); remove it, or leave it out "
+            "with --exclude",
+        ),
+    ],
+)
+def test_layouts_of_documents_that_mean_nothing(paths, message) -> None:
+    with pytest.raises(SourceError) as found:
+        layout(*paths, **DOCUMENTS)
+    assert str(found.value) == message
+
+
+class TestPatterns:
+    named = DOCUMENTS | {"root": "in/**/*.md", "folder": "in"}
+
+    def test_folders_without_files_that_fit_are_no_classes(self) -> None:
+        assert layout("a/1", "b/1", "c/", **self.named).class_names == ("a", "b")
+
+    @pytest.mark.parametrize(
+        ("paths", "message"),
+        [
+            (["a/"], "in/**/*.md must fit files (found none)"),
+            (
+                ["x/a/1", "x/b/1"],
+                "in must hold the class folders (it holds the one folder 'x', with folders a, b in "
+                "it); begin the pattern with in/x, or name the classes in a schema",
+            ),
+        ],
+    )
+    def test_messages_name_pattern_or_folder(self, paths, message) -> None:
+        with pytest.raises(SourceError) as found:
+            layout(*paths, **self.named)
+        assert str(found.value) == message
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (["1", "2"], False),
+        (["train/1", "test/2"], False),
+        ([], False),
+        (["a/1"], True),
+        (["train/a/1", "test/2"], True),
+        (["a/1", "2"], True),
+        (["train/1", "other/2"], True),
+    ],
+)
+def test_whether_there_are_class_folders(paths, expected) -> None:
+    request = Request(source=SourceSpec(root="in", **DOCUMENTS), output="out")
+    assert has_class_folders(request, survey(*paths)) is expected
+
+
+def test_folders_of_documents_that_are_called_like_splits() -> None:
+    found = layout("train/1", "test/2", "more/3", labelled=False, **DOCUMENTS)
+    assert found.folder_splits is None
+    assert found.notes == (
+        "folders test, train are not taken as splits, since there are others (more); use --split "
+        "NAME=GLOB if they are, or --exclude the others",
+    )
+    assert layout("train/1", "test/2", labelled=False, **DOCUMENTS).notes == ()
+    assert layout("train/1", "more/2", labelled=False).notes == ()

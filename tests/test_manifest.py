@@ -18,6 +18,7 @@ from tfrec_tools.manifest import (
     ShardInfo,
     SplitInfo,
     crc_text,
+    left_out_text,
 )
 from tfrec_tools.schema import (
     ClassLabelFeature,
@@ -75,6 +76,12 @@ def changed(**values: Any) -> str:
 
 
 class TestJson:
+    def test_what_was_left_out_is_written_if_anything_was(self) -> None:
+        manifest = dataclasses.replace(MANIFEST, left_out={"too short": 10, "not utf-8": 2})
+        assert json.loads(manifest.to_json())["left_out"] == {"too short": 10, "not utf-8": 2}
+        assert Manifest.from_json(manifest.to_json()) == manifest
+        assert "left_out" not in json.loads(MANIFEST.to_json())
+
     def test_comes_back_as_it_was(self) -> None:
         assert Manifest.from_json(MANIFEST.to_json()) == MANIFEST
         assert Manifest.from_json(MANIFEST.to_json().encode()) == MANIFEST
@@ -228,3 +235,8 @@ def test_missing_values_of_all_splits_count() -> None:
     assert counts == [3, 2, 2, 2, 0]
     absent = [name for name in features if manifest.may_be_absent(name)]
     assert absent == ["age", "weight"]  # NaN and empty lists stand for the others
+
+
+def test_reasons_are_said_most_frequent_first() -> None:
+    counts = {"not utf-8": 2, "too long": 2, "too short": 1000}
+    assert left_out_text(counts) == "1,000 too short, 2 not utf-8, 2 too long"

@@ -8,7 +8,7 @@ import pytest
 
 from tfrec_tools.errors import RecordError, RequestError, SchemaError
 from tfrec_tools.plan import dataset_name, default_num_shards, resolve
-from tfrec_tools.request import Check, OnError, Order, Request, SourceSpec
+from tfrec_tools.request import Check, OnError, Order, Request, SourceSpec, TextOptions
 from tfrec_tools.schema import (
     ClassLabelFeature,
     ImageEncoding,
@@ -201,6 +201,19 @@ class TestFingerprint:
     )
     def test_it_depends_on_what_changes_the_bytes(self, options) -> None:
         assert self.fingerprint(**options) != self.fingerprint()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"record": "document", "encoding": "cp1252"}, {"record": "document", "strip": True}],
+        ids=str,
+    )
+    def test_it_depends_on_how_text_is_understood(self, changes) -> None:
+        prints = []
+        for options in ({"record": "document"}, changes):
+            source = SourceSpec(root="pets", kind="text", text=TextOptions(**options))
+            plan = resolve(Request(source=source, output="out"), survey(a=(5, 5)), {})
+            prints.append(plan.fingerprint())
+        assert prints[0] != prints[1]
 
     def test_encoders_count_only_if_the_schema_encodes(self) -> None:
         plain, resized = schema(), schema(image=ImageFeature(resize=Resize(shorter_side=8)))

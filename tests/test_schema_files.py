@@ -241,7 +241,7 @@ class TestParseSchema:
         assert problems_of(data) == [
             "nme: is no option here; did you mean 'name'?",
             "description: must be text (got 7)",
-            "source.kind: must be 'images', 'csv' or 'table' (got 'excel')",
+            "source.kind: must be 'images', 'csv', 'table' or 'text' (got 'excel')",
             "source.lables: is no option here; did you mean 'labels'?",
             "splits: ratios must sum to 1 (they sum to 0.8)",
             "features.image.channels: must be 1 or 3 (got 4)",
@@ -449,7 +449,7 @@ class TestParseSchema:
             ),
             (
                 {"kind": "excel"},
-                "source.kind: must be 'images', 'csv' or 'table' (got 'excel')",
+                "source.kind: must be 'images', 'csv', 'table' or 'text' (got 'excel')",
             ),
             ({"delimeter": ";"}, "source.delimeter: is no option here; did you mean 'delimiter'?"),
         ],

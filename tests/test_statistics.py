@@ -19,6 +19,7 @@ from tfrec_tools.schema import (
     Int64Feature,
     TextFeature,
     TimestampFeature,
+    TokensFeature,
 )
 from tfrec_tools.statistics import MAX_DISTINCT, ColumnStatistics
 
@@ -169,3 +170,33 @@ def test_nothing_but_missing_values() -> None:
     assert counted(Int64Feature(), column) == {"missing": 2, "values": 0, "distinct": 0}
     column = pa.array([math.nan], pa.float32())
     assert counted(Float32Feature(), column) == {"missing": 1, "values": 0, "distinct": 0}
+
+
+def test_of_tokens_lengths_are_counted() -> None:
+    column = pa.array([[5, 6, 7], [], None, [5]], pa.large_list(pa.int64()))
+    expected = {
+        "missing": 2,
+        "values": 4,
+        "min_length": 0,
+        "max_length": 3,
+        "mean_length": 1.0,
+        "std_length": pytest.approx(math.sqrt(6 / 4)),
+    }
+    feature = TokensFeature(vocabulary=("a",))
+    assert counted(feature, column) == expected
+    assert counted(feature, column[:1], column[1:3], column[3:]) == expected
+    assert counted(feature, column[:0]) == {"missing": 0, "values": 0}
+
+
+def test_of_packed_tokens_the_lengths_may_be_given() -> None:
+    feature = TokensFeature(tokenizer="t.model", pack=True, max_length=4)
+    assert counted(feature, pa.array([4, 4], pa.int64()), pa.array([1], pa.int64())) == {
+        "missing": 0,
+        "values": 9,
+        "min_length": 1,
+        "max_length": 4,
+        "mean_length": 3.0,
+        "std_length": pytest.approx(math.sqrt(2)),
+    }
+    whole = pa.array([[1, 2, 3, 4]], pa.large_list(pa.int64()))
+    assert counted(feature, whole)["values"] == 4

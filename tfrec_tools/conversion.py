@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.manifest import Manifest
-from tfrec_tools.request import CsvOptions, Request
+from tfrec_tools.request import CsvOptions, Request, SourceKind, TextOptions
 from tfrec_tools.request_parsing import Globs, Ratios, make_request, make_source
 from tfrec_tools.schema import Schema, SourceDefaults
 
@@ -44,7 +44,7 @@ def convert(
     source: Source,
     output: str | os.PathLike[str],
     *,
-    kind: Literal["images", "csv", "table"] | None = None,
+    kind: SourceKind | None = None,
     schema: str | os.PathLike[str] | Mapping[str, object] | Schema | None = None,
     splits: Ratios | None = None,
     split_files: Globs | None = None,
@@ -61,6 +61,7 @@ def convert(
     columns: Sequence[str] | None = None,
     target: str | None = None,
     csv: CsvOptions | Mapping[str, Any] | None = None,
+    text: TextOptions | Mapping[str, Any] | None = None,
     compression: Literal["gzip"] | None = None,
     on_error: Literal["fail", "skip"] = "fail",
     max_errors: int | None = None,
@@ -102,6 +103,8 @@ def convert(
         target: of a table without a schema: the column that a model is to predict.
         csv: how CSV files are written, such as ``{"delimiter": ";", "header": False}``; found
             out where it is not said. See `CsvOptions`.
+        text: how text files become records, such as ``{"record": "line", "blank": "skip"}``. See
+            `TextOptions`.
         compression: ``"gzip"``, which only TensorFlow reads, and only from front to back.
         on_error: ``"fail"``, or ``"skip"`` bad inputs and list them in ``report.jsonl``.
         max_errors: how many may be skipped.
@@ -148,6 +151,7 @@ def convert(
             columns=columns,
             target=target,
             csv=csv,
+            text=text,
             compression=compression,
             on_error=on_error,
             max_errors=max_errors,
@@ -162,11 +166,12 @@ def convert(
 def infer_schema(
     source: str | os.PathLike[str],
     *,
-    kind: Literal["images", "csv", "table"] | None = None,
+    kind: SourceKind | None = None,
     exclude: Sequence[str] = (),
     columns: Sequence[str] | str | None = None,
     target: str | None = None,
     csv: CsvOptions | Mapping[str, Any] | None = None,
+    text: TextOptions | Mapping[str, Any] | None = None,
 ) -> tuple[Schema, tuple[str, ...]]:
     """Return the schema that `convert` takes for a source without one, and notes for people.
 
@@ -176,22 +181,35 @@ def infer_schema(
     from tfrec_tools import local_engine
 
     source_spec = make_source(
-        os.fspath(source), kind=kind, exclude=exclude, columns=columns, target=target, csv=csv
+        os.fspath(source),
+        kind=kind,
+        exclude=exclude,
+        columns=columns,
+        target=target,
+        csv=csv,
+        text=text,
     )
     request = Request(source=source_spec, output=os.curdir)
-    if request.source.kind == "images":
+    kind, exclude = request.source.kind, request.source.exclude
+    text = {
+        name: getattr(request.source.text, name)
+        for name in TextOptions.__dataclass_fields__
+        if kind == "text"
+    }
+    if request.reads_files:
         plan = local_engine.plan_conversion(request).plan
-        return dataclasses.replace(plan.schema, source=SourceDefaults(kind="images")), ()
+        defaults = SourceDefaults(kind=kind, exclude=exclude if text else (), **text)
+        return dataclasses.replace(plan.schema, source=defaults), ()
     _, plan = local_engine.plan_table(request, num_workers=local_engine.available_cpus())
     assert plan.table is not None
     table, options = plan.table.source, request.source.csv
-    written: dict[str, Any] = {}
+    written: dict[str, Any] = dict(text)
     if table.dialect is not None and table.format == "csv":
         written = {name: getattr(options, name) for name in CsvOptions.__dataclass_fields__}
         written |= {"delimiter": table.dialect.delimiter, "header": table.has_header}
         if not table.has_header:
             written["column_names"] = table.columns
-    defaults = SourceDefaults(kind=request.source.kind, exclude=request.source.exclude, **written)
+    defaults = SourceDefaults(kind=kind, exclude=exclude, **written)
     return dataclasses.replace(plan.schema, source=defaults), plan.layout.notes
 
 

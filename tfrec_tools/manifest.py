@@ -65,7 +65,11 @@ class FileInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A dataset. ``num_rejected`` inputs were left out; ``report.jsonl`` names them."""
+    """A dataset. ``num_rejected`` inputs did not fit; ``report.jsonl`` names them.
+
+    ``left_out``: how many records were, as asked, by the word that says why.
+    ``num_dropped_tokens``: of the remainders of packed tokens, if these are not stored.
+    """
 
     schema: Schema
     splits: tuple[SplitInfo, ...]
@@ -79,6 +83,8 @@ class Manifest:
     num_rejected: int = 0
     ignored: Mapping[str, int] = field(default_factory=dict)
     codecs: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    num_dropped_tokens: int = 0
 
     @property
     def name(self) -> str:
@@ -137,6 +143,9 @@ class Manifest:
 
     def to_json(self) -> str:
         """Return the text of ``manifest.json``."""
+        losses: dict[str, Any] = {"left_out": dict(self.left_out)} if self.left_out else {}
+        if self.num_dropped_tokens:
+            losses["num_dropped_tokens"] = self.num_dropped_tokens
         data = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -144,6 +153,7 @@ class Manifest:
             "fingerprint": self.fingerprint,
             "num_records": self.num_records,
             "num_rejected": self.num_rejected,
+            **losses,
             "ignored_files": dict(self.ignored),
             "seed": self.seed,
             "order": self.order,
@@ -209,6 +219,8 @@ class Manifest:
                 num_rejected=data["num_rejected"],
                 ignored=data["ignored_files"],
                 codecs=data["codecs"],
+                left_out=data.get("left_out", {}),
+                num_dropped_tokens=data.get("num_dropped_tokens", 0),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             if isinstance(error, DatasetError):
@@ -219,3 +231,9 @@ class Manifest:
 def crc_text(crc: int) -> str:
     """Return a CRC as the manifest writes it: eight hexadecimal digits."""
     return f"{crc:08x}"
+
+
+def left_out_text(left_out: Mapping[str, int]) -> str:
+    """Return why records were left out, the most frequent reason first: ``10 too short``."""
+    ordered = sorted(left_out.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{number:,} {word}" for word, number in ordered)

@@ -10,28 +10,13 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
-from tfrec_tools.errors import (
-    Problem,
-    RecordError,
-    RequestError,
-    SchemaError,
-    counted,
-    listed,
-)
-from tfrec_tools.layout import Layout, find_layout
+from tfrec_tools import file_schema
+from tfrec_tools.errors import RequestError
+from tfrec_tools.layout import Layout, find_layout, has_class_folders
 from tfrec_tools.manifest import FORMAT_VERSION
-from tfrec_tools.records import path_text
-from tfrec_tools.request import OnError, Order, Request
-from tfrec_tools.schema import (
-    ClassLabelFeature,
-    ImageFeature,
-    MaskFeature,
-    Schema,
-    TextFeature,
-    is_path_pattern,
-)
+from tfrec_tools.request import Order, Request
+from tfrec_tools.schema import ImageFeature, MaskFeature, Schema
 from tfrec_tools.shard_names import ShardId, shard_name
 from tfrec_tools.splitting import SplitRule, resolve_splits, split_of_group
 from tfrec_tools.survey import Survey
@@ -40,17 +25,6 @@ from tfrec_tools.tables import Table
 TARGET_SHARD_BYTES = 128 << 20  # 128 MiB: a minute's work for one worker, 400 files for 50 GB
 PARALLEL_SHARD_BYTES = 4 << 20  # 4 MiB: small data still gets shards enough …
 PARALLEL_SHARDS = 16  # … to be written and read in parallel
-
-SOURCE_COLUMNS = ("label", "filename", "folder", "stem", "extension")
-"""What an image source knows of each record besides its bytes, all of it from the path."""
-
-DEFAULT_SCHEMA = Schema(
-    features={
-        "image": ImageFeature(),
-        "label": ClassLabelFeature(target=True),
-        "filename": TextFeature(),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,39 +110,53 @@ class Plan:
             "compression": request.compression,
             "codecs": dict(self.codecs),
         }
+        if request.source.kind == "text":
+            content["text"] = request.source.text.to_dict()
         if self.table is not None:
             content["table"] = self.table.source.to_dict()
         text = json.dumps(content, sort_keys=True, ensure_ascii=True)
         return hashlib.blake2b(text.encode(), digest_size=16, person=b"tfrec.plan").hexdigest()
 
 
-def resolve(request: Request, survey: Survey, codecs: Mapping[str, str]) -> Plan:
+def resolve(
+    request: Request,
+    survey: Survey,
+    codecs: Mapping[str, str],
+    *,
+    schema: Schema | None = None,
+    folder: str | None = None,
+) -> Plan:
     """Return the plan. ``codecs``: the versions of this machine's image encoders.
 
-    Raises RequestError, SchemaError or SourceError where request and input do not fit.
+    ``schema``: the request's, resolved as far as it names files. ``folder``: where the paths
+    begin, if the source is a file or a pattern. Raises RequestError, SchemaError or
+    SourceError where request and input do not fit.
     """
-    schema = request.schema or _default_schema(request)
-    labels = [
-        name
-        for name, feature in schema.features_of(ClassLabelFeature).items()
-        if (feature.from_ or "label") == "label"
-    ]
-    _check_columns(schema, labelled=bool(labels))
+    schema = schema or request.schema
+    if schema is None:
+        schema = file_schema.default_schema(request, labelled=_has_labels(request, survey))
+    labels = file_schema.label_features(schema)
+    file_schema.check_columns(request, schema, labelled=bool(labels))
     if labels and request.source.labels is False:
         raise RequestError(
             f"--no-labels contradicts the schema's class label {labels[0]!r}; drop one of them"
         )
-    labels_given = any(schema.features[name].names for name in labels)  # type: ignore[union-attr]
+    names_given = any(schema.features[name].names for name in labels)  # type: ignore[union-attr]
     frozen = (request.splits_from or {}).get("class_names") or {}
-    request = _with_default_name(request, schema)
+    request = dataclasses.replace(request, name=request.name or schema.name)
     layout = find_layout(
-        request, survey, labelled=bool(labels), names_given=labels_given or bool(frozen)
+        request,
+        survey,
+        labelled=bool(labels),
+        names_given=names_given or bool(frozen),
+        folder=folder,
     )
-    schema = _with_names(schema, request.name, labels, layout, frozen)
-    _check_unknown_classes(request, schema, labels, layout, survey)
+    name = dataset_name(request.name or "dataset")
+    schema = file_schema.with_names(schema, name, labels, layout, frozen)
+    file_schema.check_unknown_classes(request, schema, labels, layout, survey)
     splits = resolve_splits(request, layout, survey)
     for column in (splits.by, splits.stratify):
-        _check_split_column(
+        file_schema.check_split_column(
             schema, column, stratify=column is not None and column == splits.stratify
         )
     first_positions, num_positions = (
@@ -208,147 +196,17 @@ def default_num_shards(num_bytes: int) -> int:
     return max(by_size, for_parallelism, 1)
 
 
-def _default_schema(request: Request) -> Schema:
-    if request.source.labels is not False:
-        return DEFAULT_SCHEMA
-    features = {name: f for name, f in DEFAULT_SCHEMA.features.items() if name != "label"}
-    return Schema(features=features)
-
-
-def _with_default_name(request: Request, schema: Schema) -> Request:
-    return dataclasses.replace(request, name=request.name or schema.name)
-
-
-def _check_columns(schema: Schema, *, labelled: bool) -> None:
-    """Refuse features that name a column which an image source does not have."""
-    problems = []
-    columns = [c for c in SOURCE_COLUMNS if labelled or c != "label"]
-    for name, feature in schema.features.items():
-        if is_path_pattern(feature):
-            allowed = isinstance(feature, (ImageFeature, MaskFeature)) or feature.kind in (
-                "text",
-                "bytes",
-            )
-            if not allowed:
-                problems.append(
-                    Problem(f"features.{name}.from", f"kind {feature.kind} cannot come from a file")
-                )
-            problems += pattern_problems(name, feature.from_ or "")
-        elif isinstance(feature, ImageFeature):
-            if feature.from_ is not None:
-                problems.append(
-                    Problem(
-                        f"features.{name}.from",
-                        "must be left out (the listed image itself) or be a path pattern such as "
-                        f"'../depth/{{stem}}.png' (got {feature.from_!r})",
-                    )
-                )
-        else:
-            default = "label" if isinstance(feature, ClassLabelFeature) else name
-            column = feature.from_ or default
-            if column not in columns:
-                problems.append(
-                    Problem(
-                        f"features.{name}.from",
-                        f"an image source has the columns {', '.join(columns)} (got {column!r})",
-                    )
-                )
-    if not any(isinstance(f, ImageFeature) and f.from_ is None for f in schema.features.values()):
-        problems.append(
-            Problem("features", "must hold a feature `kind: image` for the listed images")
-        )
-    if problems:
-        raise SchemaError(problems)
-
-
-def pattern_problems(name: str, pattern: str) -> list[Problem]:
-    """Return what is wrong with a path pattern."""
-    if pattern.startswith("/") or "://" in pattern:
-        return [
-            Problem(
-                f"features.{name}.from",
-                "must be relative to the source, since the dataset's manifest holds it "
-                f"(got {pattern!r})",
-            )
-        ]
-    try:
-        pattern.format(**dict.fromkeys(PATTERN_FIELDS, "x"))
-    except (KeyError, IndexError, ValueError, AttributeError):
-        known = ", ".join(f"{{{placeholder}}}" for placeholder in PATTERN_FIELDS)
-        return [
-            Problem(f"features.{name}.from", f"knows the placeholders {known} (got {pattern!r})")
-        ]
-    return []
-
-
-PATTERN_FIELDS = ("stem", "folder", "label", "file", "extension")
-"""Placeholders of a path pattern, all taken from the path of the listed image."""
-
-
-def _with_names(
-    schema: Schema,
-    name: str | None,
-    labels: list[str],
-    layout: Layout,
-    frozen: Mapping[str, Any],
-) -> Schema:
-    """Return the schema with the dataset's name and every class name filled in."""
-    features = dict(schema.features)
-    for label, feature in schema.features_of(ClassLabelFeature).items():
-        if feature.names is not None:
-            continue
-        if label in frozen:
-            names = tuple(frozen[label])
-        elif label in labels:
-            names = layout.class_names
-        else:
-            raise SchemaError(
-                [Problem(f"features.{label}.names", "are required where the label is no folder")]
-            )
-        features[label] = dataclasses.replace(feature, names=names)
-    return dataclasses.replace(schema, name=dataset_name(name or "dataset"), features=features)
-
-
-def _check_unknown_classes(
-    request: Request, schema: Schema, labels: list[str], layout: Layout, survey: Survey
-) -> None:
-    if layout.label_depth is None or request.on_error is OnError.SKIP:
-        return
-    for label in labels:
-        known = {name.encode() for name in schema.features[label].names or ()}  # type: ignore[union-attr]
-        unknown: dict[bytes, int] = {}
-        for group, count in survey.groups.items():
-            folder = group.folder(layout.label_depth)
-            if count.num_files and folder and folder not in known:
-                unknown[folder] = unknown.get(folder, 0) + count.num_files
-        if unknown:
-            found = listed([f"{path_text(f)} ({counted(n, 'image')})" for f, n in unknown.items()])
-            names = listed(schema.features[label].names or ())  # type: ignore[union-attr]
-            raise RecordError(
-                f"every class folder of {request.source.root} must be one of {names} (also found: "
-                f"{found}); add them to features.{label}.names, or leave them out with --exclude"
-            )
-
-
-def _check_split_column(schema: Schema, column: str | None, *, stratify: bool) -> None:
-    if column is None:
-        return
-    if stratify:
-        feature = schema.features.get(column)
-        if not isinstance(feature, ClassLabelFeature) or (feature.from_ or "label") != "label":
-            raise RequestError(
-                f"stratify must name a class label that is the folder (got {column!r})"
-            )
-    elif column not in SOURCE_COLUMNS:
-        raise RequestError(
-            f"`by` must name a column of the source: {', '.join(SOURCE_COLUMNS)} (got {column!r})"
-        )
+def _has_labels(request: Request, survey: Survey) -> bool:
+    """Say whether folders are to be classes where no schema says it: images always have them."""
+    if request.source.labels is not None or request.source.kind != "text":
+        return request.source.labels is not False
+    return has_class_folders(request, survey)
 
 
 def _split_bytes(schema: Schema, layout: Layout, splits: SplitRule, survey: Survey) -> list[int]:
     """Return the surveyed bytes of each split, by exact arithmetic."""
-    image = next(f for f in schema.features_of(ImageFeature).values() if f.from_ is None)
-    shape = image.raw_shape
+    images = [f for f in schema.features_of(ImageFeature).values() if f.from_ is None]
+    shape = images[0].raw_shape if images else None
     totals = [Fraction(0) for _ in splits.names]
     for group, count in survey.groups.items():
         size = count.num_bytes

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import pyarrow as pa
 
@@ -63,7 +64,8 @@ class Action(enum.Enum):
 class ReportEntry:
     """One line of ``report.jsonl``. ``unreadable``: the file, not its content, is at fault.
 
-    ``row`` (from 1) and ``column`` say where in the file, where that has rows.
+    ``row`` (from 1) and ``column`` say where in the file, where that has rows, or lines, as
+    ``numbered`` says.
     """
 
     path: str
@@ -72,6 +74,7 @@ class ReportEntry:
     unreadable: bool = False
     row: int = 0
     column: str = ""
+    numbered: Literal["row", "line"] = "row"
 
     def __lt__(self, other: ReportEntry) -> bool:
         """Order by place: path, then row."""
@@ -84,14 +87,14 @@ class ReportEntry:
     @property
     def where(self) -> str:
         """The place as text: ``data.csv: row 7, column 'age'``."""
-        row = f": row {self.row:,}" if self.row else ""
+        row = f": {self.numbered} {self.row:,}" if self.row else ""
         return f"{self.path}{row}" + (f", column {self.column!r}" if self.column else "")
 
     def to_dict(self) -> dict[str, str | int]:
         """Return the line as plain values."""
         place: dict[str, str | int] = {"path": self.path}
         if self.row:
-            place["row"] = self.row
+            place[self.numbered] = self.row
         if self.column:
             place["column"] = self.column
         return place | {"action": self.action, "reason": self.reason}
@@ -127,7 +130,8 @@ class ShardResult:
 
     ``num_bytes`` counts the file, ``payload_bytes`` the payloads without their frames.
     A shard with faults under ``on_error="fail"`` has no file: ``written`` is False.
-    ``statistics`` are of pictures, and of cells beside pictures in ``cells``.
+    ``statistics`` are of pictures, ``cells`` of documents, and of cells beside pictures.
+    ``left_out``: how many records are not to be in the dataset, by the word that says why.
     """
 
     shard: ShardId
@@ -144,6 +148,7 @@ class ShardResult:
     statistics: Mapping[str, object] = field(default_factory=dict)
     cells: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     codecs: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def faults(self) -> list[ReportEntry]:

@@ -5,11 +5,26 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.placement import MAX_NUM_SHARDS
-from tfrec_tools.schema import Schema, SplitsSpec
+from tfrec_tools.schema import Schema, SplitsSpec, TokensFeature
+from tfrec_tools.text_options import RecordKind, TextOptions
+
+__all__ = [
+    "MAX_SEED",
+    "Check",
+    "CsvOptions",
+    "IfExists",
+    "OnError",
+    "Order",
+    "RecordKind",
+    "Request",
+    "SourceKind",
+    "SourceSpec",
+    "TextOptions",
+]
 
 MAX_SEED = (1 << 64) - 1
 
@@ -59,6 +74,9 @@ class CsvOptions:
     trim: bool | None = None
 
 
+SourceKind: TypeAlias = Literal["images", "csv", "table", "text"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSpec:
     """Where the input lies and how it is to be understood.
@@ -69,10 +87,11 @@ class SourceSpec:
     """
 
     root: str
-    kind: Literal["images", "csv", "table"] = "images"
+    kind: SourceKind = "images"
     labels: bool | None = None
     exclude: tuple[str, ...] = ()
     csv: CsvOptions = CsvOptions()
+    text: TextOptions = field(default_factory=TextOptions)
     columns: tuple[str, ...] | None = None
     target: str | None = None
 
@@ -104,8 +123,7 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, showing them."""
-        if self.source.kind == "images":
-            self._refuse_table_options()
+        self._refuse_other_options()
         counts = self.num_shards
         for count in counts.values() if isinstance(counts, Mapping) else [counts]:
             if count is not None and not 1 <= count <= MAX_NUM_SHARDS:
@@ -121,19 +139,44 @@ class Request:
         if self.splits is not None and self.splits_from is not None:
             raise RequestError("splits are either given or taken from a manifest, not both")
 
-    def _refuse_table_options(self) -> None:
-        """Refuse for images what only tables have; an option must not be passed over."""
-        options = self.source.csv
-        for name in CsvOptions.__dataclass_fields__:
-            if getattr(options, name) is not None:
-                flag = name.replace("_", "-")
-                raise RequestError(f"--{flag} goes with CSV files, not with images")
-        for flag, value in (
-            ("--columns", self.source.columns),
-            ("--target", self.source.target),
-            ("--spill-dir", self.spill_dir),
+    @property
+    def reads_files(self) -> bool:
+        """Whether a record is a file: only paths are shuffled, and files read in final order.
+
+        Images are, and documents that are not packed.
+        """
+        if self.source.kind != "text":
+            return self.source.kind == "images"
+        return self.source.text.record == "document" and not self._packs
+
+    @property
+    def _packs(self) -> bool:
+        return self.schema is not None and any(
+            feature.pack for feature in self.schema.features_of(TokensFeature).values()
+        )
+
+    def _refuse_other_options(self) -> None:
+        """Refuse options of other kinds of sources; an option must not be passed over."""
+        kind = self.source.kind
+        own = {"images": "images", "csv": "CSV files", "table": "tables", "text": "text files"}[
+            kind
+        ]
+        for cls, options, whose, kinds in (
+            (CsvOptions, self.source.csv, "CSV files", ("csv", "table")),
+            (TextOptions, self.source.text, "text files", ("text",)),
         ):
-            if value is not None:
-                raise RequestError(f"{flag} goes with tables, not with images")
-        if self.splits is not None and self.splits.method == "order":
-            raise RequestError("--split-method order goes with tables, not with images")
+            for name in cls.__dataclass_fields__:
+                if getattr(options, name) is not None and kind not in kinds:
+                    flag = name.rstrip("_").replace("_", "-")
+                    raise RequestError(f"--{flag} goes with {whose}, not with {own}")
+        for flag, value in (("--columns", self.source.columns), ("--target", self.source.target)):
+            if value is not None and kind in ("images", "text"):
+                raise RequestError(f"{flag} goes with tables, not with {own}")
+        if self.reads_files:
+            what = "images" if kind == "images" else "documents"
+            if self.spill_dir is not None:
+                raise RequestError(f"--spill-dir goes with tables and lines, not with {what}")
+            if self.splits is not None and self.splits.method == "order":
+                raise RequestError(
+                    f"--split-method order goes with tables and lines, not with {what}"
+                )

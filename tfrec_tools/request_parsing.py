@@ -5,12 +5,24 @@ Values come as people write them: ``"train=0.8,test=0.2"``, a schema's file name
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from tfrec_tools.errors import RequestError
-from tfrec_tools.request import Check, CsvOptions, IfExists, OnError, Order, Request, SourceSpec
+from tfrec_tools.request import (
+    Check,
+    CsvOptions,
+    IfExists,
+    OnError,
+    Order,
+    RecordKind,
+    Request,
+    SourceKind,
+    SourceSpec,
+    TextOptions,
+)
 from tfrec_tools.schema import Schema, SourceDefaults, SplitsSpec
 
 Choice = TypeVar("Choice", Order, Check, OnError)
@@ -39,6 +51,7 @@ def make_request(
     columns: Sequence[str] | str | None,
     target: str | None,
     csv: CsvOptions | Mapping[str, Any] | None,
+    text: TextOptions | Mapping[str, Any] | None,
     compression: str | None,
     on_error: str,
     max_errors: int | None,
@@ -66,6 +79,7 @@ def make_request(
             columns=columns,
             target=target,
             csv=csv,
+            text=text,
             defaults=defaults,
         ),
         output=output,
@@ -94,27 +108,44 @@ def make_source(
     exclude: Sequence[str],
     columns: Sequence[str] | str | None,
     target: str | None,
-    csv: CsvOptions | Mapping[str, Any] | None,
+    csv: CsvOptions | Mapping[str, Any] | None = None,
+    text: TextOptions | Mapping[str, Any] | None = None,
     defaults: SourceDefaults | None = None,
 ) -> SourceSpec:
     """Return the source that these values and a schema's ``defaults`` mean. Raises RequestError."""
-    if kind not in (None, "images", "csv", "table"):
-        raise RequestError(f"kind must be images, csv or table (got {kind!r})")
-    options = _csv_options(csv, defaults)
+    if kind not in (None, "images", "csv", "table", "text"):
+        raise RequestError(f"kind must be images, csv, table or text (got {kind!r})")
+    found = _source_kind(source, kind, defaults)
+    excluded = (*(defaults.exclude if defaults is not None else ()), *exclude)
+    csv_values, text_values = _given(CsvOptions, csv, "csv"), _given(TextOptions, text, "text")
+    if found == "text":  # flags that both kinds have come with those of CSV files
+        for name in set(csv_values) & set(TextOptions.__dataclass_fields__):
+            text_values.setdefault(name, csv_values.pop(name))
+    options = TextOptions(**_completed(text_values, TextOptions, defaults, found))
+    if found == "text" and options.record is None:
+        options = dataclasses.replace(options, record=_record(source, excluded, options))
     return SourceSpec(
         root=source,
-        kind=_source_kind(source, kind, defaults),
+        kind=found,
         labels=labels,
-        exclude=(*(defaults.exclude if defaults is not None else ()), *exclude),
-        csv=options,
+        exclude=excluded,
+        csv=CsvOptions(**_completed(csv_values, CsvOptions, defaults, found)),
+        text=options,
         columns=_columns(columns),
         target=target,
     )
 
 
-def _source_kind(
-    source: str, kind: str | None, defaults: SourceDefaults | None
-) -> Literal["images", "csv", "table"]:
+def _record(source: str, exclude: tuple[str, ...], options: TextOptions) -> RecordKind:
+    """Return what a record is where nobody says it: other options, or the files, tell."""
+    if any(value is not None for value in (options.parallel, options.blank, options.comment)):
+        return "line"
+    from tfrec_tools.sources import text_listing
+
+    return text_listing.default_record(source, exclude)
+
+
+def _source_kind(source: str, kind: str | None, defaults: SourceDefaults | None) -> SourceKind:
     """Return the kind that was said, by flag or schema, or that the files tell."""
     said = kind or (defaults.kind if defaults is not None else None)
     if said is not None:
@@ -124,34 +155,47 @@ def _source_kind(
     return table_listing.kind_of(source)
 
 
-def _csv_options(
-    given: CsvOptions | Mapping[str, Any] | None, defaults: SourceDefaults | None
-) -> CsvOptions:
-    """Return how CSV files are written: as given, else as the schema says."""
-    names = list(CsvOptions.__dataclass_fields__)
-    if isinstance(given, CsvOptions):
+def _given(cls: type[CsvOptions | TextOptions], given: object, what: str) -> dict[str, Any]:
+    """Return the options that were given, by their names in Python; Nones are left out."""
+    names = list(cls.__dataclass_fields__)
+    if isinstance(given, cls):
         values = {name: getattr(given, name) for name in names}
     else:
-        values = dict(given or {})
+        spelled = {name.rstrip("_"): name for name in names}
+        values = {
+            spelled.get(str(key), str(key)): value
+            for key, value in dict(given or {}).items()  # type: ignore[call-overload]
+        }
         unknown = sorted(set(values) - set(names))
         if unknown:
-            raise RequestError(f"csv options are {', '.join(names)} (got {unknown[0]!r})")
-    for name in ("column_names", "null_values"):
+            raise RequestError(f"{what} options are {', '.join(spelled)} (got {unknown[0]!r})")
+    for name in ("column_names", "null_values", "parallel"):
         value = values.get(name)
         if isinstance(value, str):
             values[name] = tuple(value.split(","))
         elif value is not None:
             values[name] = tuple(value)
-    for name in names:
-        if values.get(name) is None and defaults is not None:
-            values[name] = getattr(defaults, name)
     if values.get("delimiter") in ("tab", "\\t"):
         values["delimiter"] = "\t"
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _completed(
+    values: Mapping[str, Any],
+    cls: type[CsvOptions | TextOptions],
+    defaults: SourceDefaults | None,
+    kind: SourceKind,
+) -> dict[str, Any]:
+    """Return the options as given, else as the schema says; those of another kind as given."""
+    own = (kind == "text") == (cls is TextOptions)
+    values = dict(values)
+    for name in cls.__dataclass_fields__ if own and defaults is not None else ():
+        values.setdefault(name, getattr(defaults, name))
     try:  # the schema's own checks are those of the flags, too
-        SourceDefaults(**values)
+        SourceDefaults(**values, kind=kind)
     except ValueError as error:
         raise RequestError(str(error)) from None
-    return CsvOptions(**values)
+    return values
 
 
 def _columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None:

@@ -258,7 +258,12 @@ def _validated(
                 words = item["ctx"]["expected"]
                 what = first.what.replace(" (got", f", {words} (got", 1)
                 by_place[problem.where] = Problem(first.where, what)
-        problems += by_place.values()
+        # What is wrong with an item of a list is said of the item alone, not that a list is no text.
+        problems += [
+            problem
+            for place, problem in by_place.items()
+            if not any(other.startswith(f"{place}.") for other in by_place)
+        ]
         return None
     guessed = list(_guessed_values(value, plain_values(valid), where))
     problems += guessed
@@ -318,7 +323,7 @@ def _problem(cls: type[Any], error: Any, where: str) -> Problem:
     parts = [
         str(part).rstrip("_")
         for index, part in enumerate(error["loc"])
-        if (part not in branches and not str(part).startswith("literal["))
+        if (part not in branches and not str(part).startswith(("literal[", "tuple[")))
         or (unknown_key and index == len(error["loc"]) - 1)  # a key may be called so
     ]
     place = ".".join([where, *parts])

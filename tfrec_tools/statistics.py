@@ -17,7 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tfrec_tools.schema import BytesFeature, ClassLabelFeature, Feature, Float64Feature, TextFeature
+from tfrec_tools.schema import (
+    BytesFeature,
+    ClassLabelFeature,
+    Feature,
+    Float64Feature,
+    TextFeature,
+    TokensFeature,
+)
 from tfrec_tools.schema.cells import is_list
 
 MAX_DISTINCT = 10_000
@@ -47,8 +54,14 @@ class ColumnStatistics:
     counts: list[int] | None = None
 
     def add(self, feature: Feature, column: pa.Array) -> None:
-        """Count a batch of encoded values: scalars, or lists where a record has many."""
+        """Count a batch of encoded values: scalars, or lists where a record has many.
+
+        Of tokens only how many a record has; of packed ones the lengths may stand for the lists.
+        """
         self.num_records += len(column)
+        if isinstance(feature, TokensFeature):
+            self._count_tokens(column)
+            return
         values = column
         if is_list(column.type):
             lengths = pc.fill_null(pc.list_value_length(column), 0)
@@ -80,6 +93,13 @@ class ColumnStatistics:
             self._count_distinct(values)
             self._count_numbers(numbers)
 
+    def _count_tokens(self, column: pa.Array) -> None:
+        if is_list(column.type):
+            column = pc.fill_null(pc.list_value_length(column), 0)
+        lengths = np.asarray(column, dtype=np.int64)
+        self.num_missing += int(np.count_nonzero(lengths == 0))
+        self._count_numbers(lengths)
+
     def _count_classes(self, feature: ClassLabelFeature, values: pa.Array) -> None:
         self.num_values += len(values)
         counts = np.bincount(np.asarray(values), minlength=len(feature.names or ())).tolist()
@@ -87,8 +107,13 @@ class ColumnStatistics:
         self.counts = [a + b for a, b in zip(before, counts, strict=True)]
 
     def _count_distinct(self, values: pa.Array) -> None:
-        if not self.too_many and len(values):
-            self._merge_distinct(_short(pc.unique(values)))
+        if self.too_many or not len(values):
+            return
+        found = pc.unique(values)
+        if len(found) > MAX_DISTINCT:  # no need to hash long texts then
+            self.distinct, self.too_many = None, True
+        else:
+            self._merge_distinct(_short(found))
 
     def _merge_distinct(self, found: pa.Array) -> None:
         if self.distinct is not None and len(found) <= MAX_DISTINCT:
@@ -182,7 +207,8 @@ class ColumnStatistics:
         data: dict[str, Any] = {"missing": self.num_missing, "values": self.num_values}
         if isinstance(feature, ClassLabelFeature):
             return data | {"counts": self.counts or [0] * len(feature.names or ())}
-        suffix = "_length" if isinstance(feature, (TextFeature, BytesFeature)) else ""
+        of_lengths = (TextFeature, BytesFeature, TokensFeature)
+        suffix = "_length" if isinstance(feature, of_lengths) else ""
         if self.num_values and self.least is not None:
             numbers = {
                 "min": self.least,
@@ -195,6 +221,8 @@ class ColumnStatistics:
                 for name, number in numbers.items()
                 if number is not None and math.isfinite(number)
             }
+        if isinstance(feature, TokensFeature):
+            return data | {"values": self.total}
         if self.too_many:
             return data | {"distinct": None}
         return data | {"distinct": 0 if self.distinct is None else len(self.distinct)}

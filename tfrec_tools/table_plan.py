@@ -45,10 +45,20 @@ def with_splits(request: Request, table: Table) -> Table:
     They do with ``--split`` patterns; or if all files, or all first-level folders, are called
     like splits.
     """
-    files = table.files
+    size = table.num_parallel
+    files = table.files[::size]  # parallel ones go where the first of them goes
     spec = request.splits
+
+    def with_files(named: Sequence[TableFile]) -> Table:
+        splits = [file.split for file in named for _ in range(size)]
+        changed = [
+            dataclasses.replace(file, split=split)
+            for file, split in zip(table.files, splits, strict=True)
+        ]
+        return dataclasses.replace(table, files=tuple(changed))
+
     if spec is not None and spec.files is not None:
-        return dataclasses.replace(table, files=_split_by_globs(request, list(spec.files), files))
+        return with_files(_split_by_globs(request, list(spec.files), files))
     names = [_folder_name(file.key) for file in files]
     words = [SPLIT_WORDS.get(name) for name in names]
     if None in words:
@@ -71,8 +81,7 @@ def with_splits(request: Request, table: Table) -> Table:
                 f"mean {word!r}); say what all files are, as with --split {word}={other_path} "
                 f"--split NAME={path_text(file.key)}"
             )
-    named = [dataclasses.replace(f, split=w) for f, w in zip(files, words, strict=True)]
-    return dataclasses.replace(table, files=tuple(named))
+    return with_files([dataclasses.replace(f, split=w) for f, w in zip(files, words, strict=True)])
 
 
 def _folder_name(key: bytes) -> str:
@@ -109,7 +118,7 @@ def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
     A unit's first position counts records over all files, or over those of its split.
     """
     parts = list(parts)
-    most = unit_bytes(sum(part.num_bytes for part in parts))
+    most = unit_bytes(sum(part.all_bytes for part in parts))
     units: list[TableUnit] = []
     pending: list[TablePart] = []
     positions: dict[str | None, int] = {}
@@ -130,13 +139,12 @@ def units_of(parts: Iterable[TablePart]) -> tuple[TableUnit, ...]:
 
     num_bytes = 0
     for part in parts:
-        if pending and (
-            num_bytes + part.num_bytes > most or part.file.split != pending[0].file.split
-        ):
+        part_bytes = part.all_bytes
+        if pending and (num_bytes + part_bytes > most or part.file.split != pending[0].file.split):
             close()
             num_bytes = 0
         pending.append(part)
-        num_bytes += part.num_bytes
+        num_bytes += part_bytes
     close()
     return tuple(units)
 
@@ -146,7 +154,8 @@ def resolve_table(request: Request, surveyed: SurveyedTable, codecs: Mapping[str
     table, units, survey = surveyed.table, surveyed.units, surveyed.survey
     num_records = sum(unit.num_records for unit in units)
     if not num_records:
-        raise SourceError(f"{request.source.root} must hold records (it holds a header at most)")
+        at_most = "no line" if table.text is not None else "a header at most"
+        raise SourceError(f"{request.source.root} must hold records (it holds {at_most})")
     schema = request.schema or inferred_schema(request, table, survey)
     request = dataclasses.replace(request, name=request.name or schema.name)
     if request.check is Check.HEADER and not schema.features_of(ImageFeature):

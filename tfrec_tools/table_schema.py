@@ -35,11 +35,15 @@ from tfrec_tools.schema import (
     Schema,
     TextFeature,
     TimestampFeature,
+    TokensFeature,
     class_name_problems,
     is_path_pattern,
 )
 from tfrec_tools.table_survey import TableSurvey
 from tfrec_tools.tables import Table, fixed_shape, flat_type
+
+TEXT_COLUMN = "text"
+"""Of text files that are not parallel."""
 
 _WHOLE = re.compile(r"0|-?[1-9][0-9]*")
 
@@ -49,6 +53,8 @@ def inferred_schema(request: Request, table: Table, survey: TableSurvey) -> Sche
 
     Raises RequestError if a column that was named is none.
     """
+    if table.text is not None:
+        return _text_schema(table)
     target = request.source.target
     columns = request.source.columns or table.columns
     for flag, names in (("--columns", columns), ("--target", [target] if target else [])):
@@ -66,6 +72,34 @@ def inferred_schema(request: Request, table: Table, survey: TableSurvey) -> Sche
             changes["from_"] = column
         features[name] = dataclasses.replace(feature, **changes)
     return Schema(features=features)
+
+
+def _text_schema(table: Table) -> Schema:
+    """Return the schema of text files: their text, and not where it stood."""
+    assert table.text is not None
+    feature: Feature = BytesFeature() if table.text.keeps_bytes else TextFeature()
+    return Schema(features=dict.fromkeys(table.text.parallel or (TEXT_COLUMN,), feature))
+
+
+def packed_feature(schema: Schema) -> str | None:
+    """Return the name of the feature whose tokens are packed, if there is one."""
+    packed = (n for n, feature in schema.features_of(TokensFeature).items() if feature.pack)
+    return next(packed, None)
+
+
+def packing_problems(schema: Schema) -> list[Problem]:
+    """Return what a schema has beside packed tokens: their sequences span records."""
+    packed = packed_feature(schema)
+    others = [name for name in schema.features if name != packed]
+    if packed is None or not others:
+        return []
+    return [
+        Problem(
+            f"features.{packed}.pack",
+            f"must be the only feature, since its sequences span records (got {others[0]!r} "
+            "beside it)",
+        )
+    ]
 
 
 def _feature_name(column: str, taken: Mapping[str, Feature]) -> str:
@@ -125,13 +159,13 @@ def inputs_of(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
     """Return the columns that each feature is made of. Raises SchemaError with all problems."""
     columns = table.columns
     inputs: dict[str, tuple[str, ...]] = {}
-    problems: list[Problem] = []
+    problems: list[Problem] = packing_problems(schema)
     for name, feature in schema.features.items():
         where = f"features.{name}"
         patterns = getattr(feature, "columns", None)
         if isinstance(feature, MaskFeature) or is_path_pattern(feature):
             problems.append(
-                Problem(f"{where}.from", "path patterns go with image folders, not with tables")
+                Problem(f"{where}.from", "path patterns go with folders of files, not with tables")
             )
             continue
         if patterns is not None:
@@ -167,12 +201,11 @@ def _type_problems(
         reason = feature.accepts(type_) if holds_cells else None  # type: ignore[union-attr]
         if reason is not None:
             problems.append(Problem(where, f"column {column!r} {reason}"))
-    many = getattr(feature, "many", False)
     is_text = table.is_text or any(
         pa.types.is_string(table.types[c]) or pa.types.is_large_string(table.types[c])
         for c in columns
     )
-    if many and is_text and not getattr(feature, "separator", None):
+    if is_text and getattr(feature, "needs_separator", False):
         problems.append(
             Problem(f"{where}.separator", "is required with many: true, such as separator: '|'")
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tfrec_tools import inference
 from tfrec_tools.inference import ColumnEvidence
 from tfrec_tools.request import Request
-from tfrec_tools.schema import ClassLabelFeature, ImageFeature
+from tfrec_tools.schema import ClassLabelFeature, ImageFeature, TokensFeature
 from tfrec_tools.tables import Table, TableUnit
 
 MAX_CLASSES = 10_000
@@ -22,17 +23,20 @@ class SurveyNeeds:
     ``evidence``: columns whose kind is to be inferred. ``classes``: columns whose distinct
     values are the names of classes, with their separator. ``stratify``: the column whose
     classes are to be divided alike. ``references``: columns that name files, and their root.
+    ``words``: features whose vocabulary is to be found, each with its column.
     """
 
     evidence: tuple[str, ...] = ()
     classes: Mapping[str, str | None] = field(default_factory=dict)
     stratify: str | None = None
     references: tuple[tuple[str, str], ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that must be read; none if nothing is open."""
         named = [*self.evidence, *self.classes, *(column for column, _ in self.references)]
+        named += [column for _, column in self.words]
         named += [self.stratify] if self.stratify is not None else []
         return tuple(dict.fromkeys(named))
 
@@ -41,13 +45,15 @@ class SurveyNeeds:
 class TableSurvey:
     """What was found. ``classes``: None for a column with too many distinct values.
 
-    ``bins``: how many split hashes fall in which bin, per class.
+    ``bins``: how many split hashes fall in which bin, per class. ``words``: how often each
+    word stands in the source, per feature.
     """
 
     evidence: Mapping[str, ColumnEvidence] = field(default_factory=dict)
     classes: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     bins: Mapping[bytes, Mapping[int, int]] = field(default_factory=dict)
     reference_bytes: int = 0
+    words: Mapping[str, Mapping[bytes, int]] = field(default_factory=dict)
 
 
 def merge(surveys: Iterable[TableSurvey]) -> TableSurvey:
@@ -56,6 +62,7 @@ def merge(surveys: Iterable[TableSurvey]) -> TableSurvey:
     classes: dict[str, frozenset[str] | None] = {}
     bins: dict[bytes, dict[int, int]] = {}
     reference_bytes = 0
+    words: dict[str, Counter[bytes]] = {}
     for survey in surveys:
         for name, found in survey.evidence.items():
             evidence[name] = inference.merge(evidence[name], found) if name in evidence else found
@@ -66,8 +73,14 @@ def merge(surveys: Iterable[TableSurvey]) -> TableSurvey:
             for bin_index, count in counts.items():
                 into[bin_index] = into.get(bin_index, 0) + count
         reference_bytes += survey.reference_bytes
+        for name, numbers in survey.words.items():
+            words.setdefault(name, Counter()).update(numbers)
     return TableSurvey(
-        evidence=evidence, classes=classes, bins=bins, reference_bytes=reference_bytes
+        evidence=evidence,
+        classes=classes,
+        bins=bins,
+        reference_bytes=reference_bytes,
+        words=words,
     )
 
 
@@ -89,6 +102,7 @@ def survey_needs(request: Request, table: Table) -> SurveyNeeds:
         classes={name: s for name, s in needs.classes.items() if name in known},
         stratify=needs.stratify if needs.stratify in known else None,
         references=tuple(pair for pair in needs.references if pair[0] in known),
+        words=tuple(pair for pair in needs.words if pair[1] in known),
     )
 
 
@@ -115,6 +129,11 @@ def _asked_needs(request: Request, table: Table) -> SurveyNeeds:
         references=tuple(
             (feature.from_ or name, feature.root or "")
             for name, feature in schema.features_of(ImageFeature).items()
+        ),
+        words=tuple(
+            (name, feature.from_ or name)
+            for name, feature in schema.features_of(TokensFeature).items()
+            if feature.vocabulary_size is not None
         ),
     )
 

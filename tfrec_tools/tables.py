@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tfrec_tools.csv_dialect import CsvDialect
+from tfrec_tools.text_options import TextOptions
 
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 4 << 20, 16 << 20
 """Ranges and small files are read together up to a size between these; see `unit_bytes`."""
@@ -33,9 +34,9 @@ def unit_bytes(num_bytes: int) -> int:
     return min(max(num_bytes // MANY_UNITS, MIN_UNIT_BYTES), MAX_UNIT_BYTES)
 
 
-TableFormat: TypeAlias = Literal["csv", "parquet", "jsonl", "arrow"]
+TableFormat: TypeAlias = Literal["csv", "parquet", "jsonl", "arrow", "text"]
 Compression: TypeAlias = Literal["gzip", "bz2", "zstd", "xz"]
-ReadMode: TypeAlias = Literal["ranges", "stream", "exact"]
+ReadMode: TypeAlias = Literal["ranges", "stream", "exact", "document"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class TableFile:
 
     ``mode``: CSV files are read as independent ``ranges``; as one ``stream`` if compressed or
     in an encoding that is no superset of ASCII; record by record (``exact``) if quotes
-    stand where none may, or cells are escaped. ``data_start``: where the first record
+    stand where none may, or cells are escaped. A ``document`` is one record. ``data_start``: where the first record
     begins in the (decompressed) bytes; ``first_row``: the number of its row, from 1.
     """
 
@@ -65,7 +66,8 @@ class TablePart:
     ``start`` and ``stop``: bytes of a text file, records of others; a stream is one part.
     ``num_bytes``: decompressed.
     ``num_records`` does not count blank lines. ``first_row``: of the file, from 1.
-    ``content_crc32c``: of the bytes, so that a changed file is noticed.
+    ``content_crc32c``: of the bytes, so that a changed file is noticed. ``beside``: the parts
+    of parallel files that hold these lines, which may begin with some lines more.
     """
 
     file: TableFile
@@ -75,6 +77,12 @@ class TablePart:
     first_row: int
     content_crc32c: int = 0
     num_bytes: int = 0
+    beside: tuple[TablePart, ...] = ()
+
+    @property
+    def all_bytes(self) -> int:
+        """Bytes of this part and of those beside it."""
+        return self.num_bytes + sum(part.num_bytes for part in self.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,21 +102,23 @@ class TableUnit:
     @property
     def num_bytes(self) -> int:
         """Bytes of all parts."""
-        return sum(part.num_bytes for part in self.parts)
+        return sum(part.all_bytes for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """A source of records with columns. ``types``: of each column; CSV cells are binary.
 
-    ``dialect``, ``decimal`` and ``has_header`` are those of CSV files. ``notes``: what was sniffed and what
-    else people should know.
+    ``dialect``, ``decimal`` and ``has_header`` are those of CSV files, ``text`` of text files.
+    Of parallel text files, those that belong together follow one another in ``files``.
+    ``notes``: what was sniffed and what else people should know.
     """
 
     format: TableFormat
     types: Mapping[str, pa.DataType]
     files: tuple[TableFile, ...]
     dialect: CsvDialect | None = None
+    text: TextOptions | None = None
     decimal: str = "."
     has_header: bool | None = None
     notes: tuple[str, ...] = ()
@@ -118,6 +128,11 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in the order of the files."""
         return tuple(self.types)
+
+    @property
+    def num_parallel(self) -> int:
+        """How many files the columns of a record come from."""
+        return len(self.text.parallel) if self.text is not None and self.text.parallel else 1
 
     @property
     def is_text(self) -> bool:
@@ -135,6 +150,8 @@ class Table:
                 name: getattr(self.dialect, name) for name in CsvDialect.__dataclass_fields__
             }
             data["decimal"] = self.decimal
+        if self.text is not None:
+            data["text"] = self.text.to_dict()
         return data
 
 
@@ -153,7 +170,8 @@ class TableBatch:
 
     ``positions`` (int64 [n]): of each record in its file, from which its rank comes.
     ``indices`` (int64 [n]): of each record in its part, those counted that are ``rejected``,
-    which are those that could not be read at all. ``rows()`` gives the rows' numbers.
+    which are those that could not be read at all, and those ``left_out``, which are counted
+    under a word that says why. ``rows()`` gives the rows' numbers.
     """
 
     key: bytes
@@ -162,6 +180,12 @@ class TableBatch:
     indices: NDArray[np.int64]
     rows: Callable[[], NDArray[np.int64]]
     rejected: tuple[CellFault, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def num_seen(self) -> int:
+        """Records of the part that this batch accounts for."""
+        return len(self) + len(self.rejected) + sum(self.left_out.values())
 
     def __len__(self) -> int:
         return len(self.positions)

@@ -35,6 +35,7 @@ def request(source, output, **options):
             "columns",
             "target",
             "csv",
+            "text",
             "spill_dir",
         ]
     ) | {"seed": 0, "order": "shuffled", "check": "decode", "exclude": (), "on_error": "fail"}

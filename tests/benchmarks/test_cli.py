@@ -20,7 +20,9 @@ def all_cores_stay_usable(monkeypatch):
 def test_help_names_every_benchmark():
     result = CliRunner().invoke(benchmarks_group, ["--help"])
     assert result.exit_code == 0
-    assert {"images", "read"} <= set(result.output.split("Commands:")[1].split())
+    assert {"images", "read", "csv", "csv-read", "text"} <= set(
+        result.output.split("Commands:")[1].split()
+    )
 
 
 def test_images_with_one_contender(tmp_path):

@@ -5,8 +5,7 @@ from click.testing import CliRunner
 
 from benchmarks import csv_conversion
 from benchmarks.cli import benchmarks_group
-from benchmarks.measuring import Contender, Measurement
-from benchmarks.run_options import RunOptions
+from benchmarks.measuring import Measurement
 
 SECOND = {"cpu_s": 1, "peak_bytes": 10**8, "written_bytes": 0, "printed": ""}
 
@@ -62,49 +61,8 @@ def test_unknown_contender(tmp_path, command, names):
     assert f"must be one of {names}" in result.output
 
 
-def contender(name, seen):
-    def command(_output):
-        seen.append(name)
-        return ["true"]
-
-    return Contender(name, "a test", command)
-
-
-@pytest.mark.parametrize(
-    ("only", "order", "num_runs"),
-    [
-        ((), "ababab" + "bbb", {"a": 2, "b": 4}),
-        (("b",), "bbbbb", {"b": 4}),
-        (("a",), "aaa", {"a": 2}),
-    ],
-)
-def test_slow_contenders_take_part_in_the_first_rounds(tmp_path, only, order, num_runs):
-    seen = []
-    results = csv_conversion.run_in_turns(
-        [contender("a", seen), contender("b", seen)],
-        RunOptions(num_runs=4, work=tmp_path, only=only),
-        slow=("a",),
-        slow_num_runs=2,
-    )
-    assert "".join(seen) == order
-    assert {name: len(runs) for name, runs in results.items()} == num_runs
-
-
-def test_slow_contenders_run_no_more_often_than_all(tmp_path):
-    seen = []
-    options = RunOptions(num_runs=1, work=tmp_path, only=())
-    contenders = [contender("a", seen), contender("b", seen)]
-    csv_conversion.run_in_turns(contenders, options, slow=("a",), slow_num_runs=2)
-    assert "".join(seen) == "abab"
-
-
 def run(wall_s):
     return Measurement(wall_s=wall_s, **SECOND)
-
-
-def test_number_of_runs():
-    results = {"ours": [run(1)] * 5, "tfds": [run(9)] * 2}
-    assert csv_conversion.runs_text(results) == "5 runs each, 2 of tfds"
 
 
 def test_targets_leave_out_what_was_not_measured():

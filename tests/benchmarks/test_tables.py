@@ -68,6 +68,12 @@ def test_number(value, text):
     assert tables.number(value) == text
 
 
+def test_number_of_runs():
+    results = {"ours": [run(1, 1)] * 5, "tfds": [run(9, 1)] * 2}
+    assert tables.runs_text(results) == "5 runs each, 2 of tfds"
+    assert tables.runs_text({"ours": [run(1, 1)]}) == "1 run each"
+
+
 @pytest.mark.parametrize(("measured", "reached"), [(1.9, True), (2, True), (2.001, False)])
 def test_targets_include_their_limit(measured, reached):
     at_most = Target(what="", bound=Bound.AT_MOST, limit=2, measured=measured)

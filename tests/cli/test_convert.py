@@ -13,7 +13,7 @@ import tfrec_tools
 from tfrec_tools import conversion
 from tfrec_tools.cli.convert import convert_command
 from tfrec_tools.cli.main import tfrec, tfrec_convert
-from tfrec_tools.request import CsvOptions
+from tfrec_tools.request import CsvOptions, TextOptions
 
 
 @pytest.fixture
@@ -75,8 +75,8 @@ def test_quiet_says_nothing(source, capsys) -> None:
 
 def test_every_option_of_convert_has_a_flag() -> None:
     flags = {parameter.name for parameter in convert_command.params}
-    options = set(inspect.signature(conversion.convert).parameters) - {"csv"}
-    options |= set(CsvOptions.__dataclass_fields__)
+    options = set(inspect.signature(conversion.convert).parameters) - {"csv", "text"}
+    options |= set(CsvOptions.__dataclass_fields__) | set(TextOptions.__dataclass_fields__)
     assert flags - options == {"workers", "runner", "dry_run", "quiet"}
     assert options - flags == {"num_workers", "on_progress"}
 

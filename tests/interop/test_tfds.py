@@ -10,6 +10,9 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 import tfrec_tools
+from tfrec_tools.interop.tfds import tfds_files
+from tfrec_tools.manifest import Manifest, ShardInfo, SplitInfo
+from tfrec_tools.schema import Schema, TokensFeature
 
 
 @pytest.fixture
@@ -237,3 +240,68 @@ def test_only_one_input_makes_a_supervised_pair(tmp_path) -> None:
         split="train", as_supervised=True
     )
     assert [(x.numpy(), int(y)) for x, y in pairs] == [(b"x", 0), (b"z", 1)]
+
+
+def int_feature(*values: int) -> tf.train.Feature:
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def dataset_of(path, feature: TokensFeature, records: list[dict[str, tf.train.Feature]]):
+    """What TFDS makes of records of one feature of tokens, called x."""
+    name = "train-00000-of-00001.tfrecord"
+    payloads = [
+        tf.train.Example(features=tf.train.Features(feature=record)).SerializeToString()
+        for record in records
+    ]
+    with tf.io.TFRecordWriter(str(path / name)) as writer:
+        for payload in payloads:
+            writer.write(payload)
+    size = sum(map(len, payloads))
+    num_missing = sum(not record["x"].int64_list.value for record in records)
+    shard = ShardInfo(
+        name=name,
+        num_records=len(payloads),
+        num_bytes=(path / name).stat().st_size,
+        payload_bytes=size,
+        crc32c="",
+        fingerprint="",
+    )
+    manifest = Manifest(
+        schema=Schema(name="texts", features={"x": feature}),
+        splits=(
+            SplitInfo(name="train", shards=(shard,), statistics={"x": {"missing": num_missing}}),
+        ),
+        fingerprint="",
+        seed=0,
+        order="hash",
+        check="decode",
+        compression=None,
+        splits_rule={},
+    )
+    for file, content in tfds_files(manifest).items():
+        (path / file).write_bytes(content)
+    builder = tfds.builder_from_directory(str(path))
+    return builder.info.features, list(tfds.as_numpy(builder.as_dataset("train")))
+
+
+def test_tokens_are_sequences_of_numbers(tmp_path) -> None:
+    records = [{"x": int_feature(5, 6, 7)}, {"x": int_feature()}, {"x": int_feature(2**40)}]
+    features, found = dataset_of(tmp_path, TokensFeature(vocabulary=("a",)), records)
+    assert isinstance(features["x"], tfds.features.Sequence)
+    assert (features["x"].dtype, features["x"].shape) == (np.int64, (None,))
+    assert [record["x"].tolist() for record in found] == [[5, 6, 7], [], [2**40]]
+
+
+def test_packed_tokens_are_tensors_beside_their_lengths(tmp_path) -> None:
+    feature = TokensFeature(tokenizer="t.model", pack=True, max_length=4)
+    records = [
+        {"x": int_feature(5, 6, 7, 8), "x_length": int_feature(4)},
+        {"x": int_feature(9, 0, 0, 0), "x_length": int_feature(1)},
+    ]
+    features, found = dataset_of(tmp_path, feature, records)
+    assert set(features) == {"x", "x_length"}
+    assert isinstance(features["x"], tfds.features.Tensor)
+    assert (features["x"].dtype, features["x"].shape) == (np.int64, (4,))
+    assert (features["x_length"].dtype, features["x_length"].shape) == (np.int64, ())
+    assert [record["x"].tolist() for record in found] == [[5, 6, 7, 8], [9, 0, 0, 0]]
+    assert [int(record["x_length"]) for record in found] == [4, 1]

@@ -6,6 +6,9 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 
 import tfrec_tools
+from tfrec_tools.interop.tfmd import schema_pbtxt
+from tfrec_tools.manifest import Manifest
+from tfrec_tools.schema import Schema, TokensFeature
 
 
 def test_schema_says_type_presence_domain_and_target(tmp_path, draw_folder) -> None:
@@ -87,3 +90,40 @@ def test_tables_have_shapes_counts_and_domains(tmp_path) -> None:
     assert features["b"].HasField("bool_domain")
     assert list(features["t"].string_domain.value) == ["x", "y", "ä"]
     assert [name for name, one in features.items() if one.annotation.tag] == ["f"]
+
+
+def test_tokens_are_lists_and_packed_ones_have_a_shape() -> None:
+    features = {
+        "words": TokensFeature(vocabulary=("a", "b"), num_oov=3),
+        "pieces": TokensFeature(tokenizer="t.model", target=True),
+        "packed": TokensFeature(tokenizer="t.model", pack=True, max_length=8),
+    }
+    manifest = Manifest(
+        schema=Schema(features=features),
+        splits=(),
+        fingerprint="",
+        seed=0,
+        order="hash",
+        check="decode",
+        compression=None,
+        splits_rule={},
+    )
+    schema = text_format.Parse(schema_pbtxt(manifest).decode(), schema_pb2.Schema())
+    found = {feature.name: feature for feature in schema.feature}
+    assert list(found) == ["packed", "packed_length", "pieces", "words"]
+    assert {feature.type for feature in found.values()} == {schema_pb2.INT}
+    for name in ("words", "pieces"):
+        assert not found[name].HasField("shape")
+        assert found[name].value_count.HasField("min")
+        assert found[name].value_count.min == 0
+        assert found[name].presence.min_fraction == 0.0
+    assert [dim.size for dim in found["packed"].shape.dim] == [8]
+    assert list(found["packed_length"].shape.dim) == []
+    for name in ("packed", "packed_length"):
+        assert not found[name].HasField("value_count")
+        assert (found[name].presence.min_fraction, found[name].presence.min_count) == (1.0, 1)
+    domains = {name: feature.WhichOneof("domain_info") for name, feature in found.items()}
+    assert domains == dict.fromkeys(found) | {"words": "int_domain"}
+    assert (found["words"].int_domain.min, found["words"].int_domain.max) == (0, 5)
+    assert found["words"].int_domain.is_categorical
+    assert list(found["pieces"].annotation.tag) == ["target"]

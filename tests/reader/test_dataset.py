@@ -6,6 +6,7 @@ import builtins
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 
 import tfrec_tools
@@ -112,6 +113,69 @@ def test_facts_of_a_table(table) -> None:
         "ratio_present": ("ratio", "present"),
     }
     assert dataset.class_counts("train") == {"p": 1, "q": 1}
+
+
+class TestDefaultNames:
+    """Which features `load` reads when none are named."""
+
+    VALUES = {"int64": [1, 2], "class_label": ["a", "b"], "float32": [0.5, 1.5]}
+
+    def names(self, out, target: str | None, **kinds: str) -> list[str]:
+        """Return the names of a dataset with features of these kinds; ``x__line``: from line."""
+        schema: dict[str, dict[str, object]] = {}
+        columns = {}
+        for key, kind in kinds.items():
+            name, _, column = key.partition("__")
+            schema[name] = {"kind": kind} | ({"from": column} if column else {})
+            columns[column or name] = self.VALUES.get(kind, ["x", "y"])
+        if target is not None:
+            schema[target]["target"] = True
+        tfrec_tools.convert(pa.table(columns), out, schema={"features": schema})
+        return reader.open(out).names()
+
+    @pytest.mark.parametrize(
+        ("target", "kinds", "expected"),
+        [
+            # Labelled documents, and lines.
+            ("label", {"text": "text", "label": "class_label", "filename": "text"}, "text label"),
+            ("label", {"label": "class_label", "text": "text", "name__stem": "text"}, "label text"),
+            (None, {"text": "text", "filename": "text", "line": "int64"}, "text"),
+            (None, {"text": "text", "number__line": "int64", "where__folder": "text"}, "text"),
+            ("text", {"text": "text", "filename": "text", "line": "int64"}, "filename line text"),
+            (None, {"data": "bytes", "extension": "text"}, "data"),
+            ("label", {"a": "text", "b": "bytes", "label": "class_label"}, "a b label"),
+            # There is nothing else.
+            (None, {"filename": "text", "line": "int64"}, "line"),
+            (None, {"line": "int64"}, "line"),
+            ("label", {"line": "int64", "label": "class_label"}, "line label"),
+            # Numbers are read, and what is called like a place is one only as text.
+            (None, {"text": "text", "line": "int64", "size": "int64"}, "size"),
+            (None, {"text": "text", "line": "float32", "stem": "int64"}, "line stem"),
+            ("line", {"text": "text", "line": "int64", "size": "int64"}, "line size"),
+            ("filename", {"size": "int64", "filename": "text", "note": "text"}, "filename size"),
+        ],
+    )
+    def test_of_tables(self, tmp_path, target, kinds, expected) -> None:
+        found = self.names(tmp_path / "out", target, **kinds)
+        assert sorted(found) == sorted(expected.split())
+        assert found == [
+            name for name in reader.open(tmp_path / "out").schema.features if name in found
+        ]
+
+    def test_of_images(self, tmp_path, out, draw_image) -> None:
+        assert reader.open(out).names() == ["image", "label"]
+        draw_image(tmp_path / "pictures" / "0.png")
+        (tmp_path / "pictures" / "t.csv").write_text("file,line,note\n0.png,7,hello\n")
+        schema = {
+            "features": {
+                "image": {"kind": "image", "from": "file"},
+                "line": {"kind": "int64"},
+                "note": {"kind": "text"},
+            }
+        }
+        source = tmp_path / "pictures" / "t.csv"
+        tfrec_tools.convert(source, tmp_path / "listed", schema=schema)
+        assert reader.open(tmp_path / "listed").names() == ["image", "line"]
 
 
 def test_parse_spec_of_a_table_has_defaults_only_where_a_value_may_be_absent(table) -> None:

@@ -323,6 +323,34 @@ class TestNames:
         assert x.numpy().tolist() == [b"hello", b"bye"]
         assert y.numpy().tolist() == [0, 1]
 
+    def test_labelled_documents_give_text_and_label(self, tmp_path) -> None:
+        table = pa.table(
+            {
+                "text": ["good", "", "bad\nfilm"],
+                "label": ["pos", "pos", "neg"],
+                "filename": ["pos/0.txt", "pos/1.txt", "neg/0.txt"],
+            }
+        )
+        schema = {
+            "features": {
+                "text": {"kind": "text"},
+                "label": {"kind": "class_label", "target": True},
+                "filename": {"kind": "text"},
+            }
+        }
+        out = tmp_path / "out"
+        tfrec_tools.convert(table, out, schema=schema, order="source")
+        assert reader.load(out).element_spec == (
+            tf.TensorSpec((None,), tf.string),
+            tf.TensorSpec((None,), tf.int64),
+        )
+        texts, labels = only(reader.load(out, shuffle=False))
+        assert_equal(texts, [b"good", b"", b"bad\nfilm"])
+        assert_equal(labels, [1, 1, 0])
+        names = ["text", "label", "filename"]
+        x, _ = only(reader.load(out, shuffle=False, features=names))
+        assert_equal(x["filename"], [b"pos/0.txt", b"pos/1.txt", b"neg/0.txt"])
+
     def test_a_pair_of_one_feature_or_of_a_dict(self, kinds) -> None:
         x, y = only(reader.load(kinds, features=["income", "grid"], shuffle=False))
         assert_equal(x, PACKED["grid"][1])

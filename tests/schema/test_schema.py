@@ -165,7 +165,7 @@ class TestSchema:
     def test_kinds_are_known_by_their_names(self) -> None:
         assert list(FEATURE_KINDS) == [
             "image", "mask", "class_label", "text", "bytes", "int64", "float32", "float64",
-            "bool", "timestamp",
+            "bool", "timestamp", "tokens",
         ]  # fmt: skip
 
     def test_a_path_pattern_has_braces(self) -> None:

@@ -43,6 +43,14 @@ def test_units_are_the_root_and_its_folders_in_byte_order(tmp_path) -> None:
     ]
 
 
+def test_excluded_folders_are_no_units(tmp_path) -> None:
+    touch(tmp_path, "a/1.jpg", "b/1.jpg", "masks/1.jpg", "0.jpg")
+    assert image_folder.list_units(LocalStorage(str(tmp_path)), ("masks/**", "b", "a/1*")) == [
+        Unit(b"", recursive=False),
+        Unit(b"a"),
+    ]
+
+
 def test_images_are_files_with_image_extensions_or_none(tmp_path) -> None:
     names = ["a/1.jpg", "a/2.JPEG", "a/3.Png", "a/noext", "a/4.webp", "a/5.heic"]
     touch(tmp_path, *names, "a/x.txt", "a/y.xml", "a/.hidden.jpg", "a/._1.jpg", "a/Thumbs.db")

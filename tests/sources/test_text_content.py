@@ -166,3 +166,15 @@ def test_a_missing_file_is_an_error(tmp_path) -> None:
     with pytest.raises(SourceError) as caught:
         list(text_content.blocks(open_storage(str(tmp_path)), TableFile(key=b"b", num_bytes=1), 4))
     assert str(caught.value) == "b could not be read: no such file or directory"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_an_order_of_bytes_that_nobody_tells_is_an_error(tmp_path, encoding) -> None:
+    (tmp_path / "a.csv").write_bytes("a,b\n".encode(f"{encoding}-le"))
+    file = TableFile(key=b"a.csv", num_bytes=8, encoding=encoding, mode="stream")
+    with pytest.raises(SourceError) as error:
+        list(text_content.blocks(open_storage(str(tmp_path)), file, 8))
+    assert str(error.value) == (
+        f"a.csv must begin with a byte order mark (it has none); give --encoding {encoding}-le or "
+        f"{encoding}-be"
+    )

@@ -20,7 +20,10 @@ from tfrec_tools.schema import (
     TextFeature,
 )
 from tfrec_tools.stages import spilling
-from tfrec_tools.stages.table_encoding import FRAME, RANK_HIGH, UnitResult, bin_starts, encode_unit
+from tfrec_tools.stages.spilling import FRAME, RANK_HIGH
+from tfrec_tools.stages.table_encoding import encode_unit
+from tfrec_tools.stages.table_placing import bin_starts
+from tfrec_tools.stages.unit_results import UnitResult
 
 SCHEMA = Schema(
     features={

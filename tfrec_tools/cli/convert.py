@@ -12,6 +12,7 @@ import click
 
 from tfrec_tools import worker_start
 from tfrec_tools.cli.csv_flags import csv_options, csv_values
+from tfrec_tools.cli.text_flags import text_options, text_values
 from tfrec_tools.errors import RequestError
 
 if TYPE_CHECKING:
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 @click.argument("output")
 @click.option(
     "--kind",
-    type=click.Choice(["images", "csv", "table"]),
-    help="What SOURCE is: images, CSV, or Parquet and JSON lines. By default its files tell.",
+    type=click.Choice(["images", "csv", "table", "text"]),
+    help="What SOURCE is: images, CSV, Parquet and JSON lines, or text. By default its files tell.",
 )
 @click.option(
     "--schema",
     metavar="FILE",
-    help="YAML schema. By default image, label and filename; of tables every column.",
+    help="YAML schema. By default image, label and filename; of tables every column; of text the "
+    "text, and of documents their label.",
 )
 @click.option(
     "--splits", metavar="NAME=RATIO,…", help="Share per split, such as train=0.8,test=0.2."
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     help="Paths to leave out, such as 'masks/**'. May be repeated.",
 )
 @csv_options
+@text_options
 @click.option(
     "--on-error",
     type=click.Choice(["fail", "skip"]),
@@ -106,7 +109,7 @@ if TYPE_CHECKING:
 @click.option(
     "--spill-dir",
     metavar="DIR",
-    help="Where tables are put while they are shuffled. By default in OUTPUT.",
+    help="Where tables and lines are put while they are shuffled. By default in OUTPUT.",
 )
 @click.option("--workers", type=int, metavar="N", help="Processes; by default one per core.")
 @click.option(
@@ -129,13 +132,14 @@ def convert_command(
     split_files: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Convert the images or tables in SOURCE to TFRecord shards in OUTPUT.
+    """Convert the images, tables or texts in SOURCE to TFRecord shards in OUTPUT.
 
     SOURCE is a folder of images (or a URL such as gs://bucket/images) laid out
-    as class/…/image or split/class/…/image; or a CSV, Parquet or JSON lines
-    file, a folder of such, or a pattern such as 'data/*.csv'. OUTPUT is a new
-    or empty folder. The same command run again goes on where an interrupted
-    one ended.
+    as class/…/image or split/class/…/image; or a CSV, Parquet, JSON lines or
+    text file, a folder of such, or a pattern such as 'data/*.csv'. Text files
+    in class folders are labelled documents; of others, each line is a record.
+    OUTPUT is a new or empty folder. The same command run again goes on where
+    an interrupted one ended.
     """
     if runner == "local" and workers != 1:
         worker_start.start_early(source)
@@ -149,17 +153,19 @@ def convert_command(
         output,
         split_files=request_parsing.named_globs(split_files),
         csv=csv_values(options),
+        text=text_values(options),
         **options,
     )
     if workers is not None and workers < 1:
         raise RequestError(f"--workers must be at least 1 (got {workers})")
-    with _progress(request.source.kind, shown=not quiet and sys.stderr.isatty()) as on_progress:
+    with _progress(request, shown=not quiet and sys.stderr.isatty()) as on_progress:
         if dry_run:
             text = _dry_run(request, on_progress)
         else:
             notes: list[str] = []
             manifest = _convert(request, runner, workers, on_progress, notes)
-            text = "\n".join([manifest_summary(manifest, output), *notes])
+            summary = manifest_summary(manifest, output, request.source.kind)
+            text = "\n".join([summary, *notes])
     if not quiet:
         click.echo(text)
 
@@ -168,7 +174,7 @@ def _dry_run(request: Request, on_progress: OnProgress | None) -> str:
     from tfrec_tools import local_engine
     from tfrec_tools.cli.summaries import plan_summary, table_summary
 
-    if request.source.kind == "images":
+    if request.reads_files:
         return plan_summary(local_engine.plan_conversion(request, on_progress=on_progress))
     _, plan = local_engine.plan_table(
         request, num_workers=local_engine.available_cpus(), on_progress=on_progress
@@ -199,13 +205,14 @@ def _convert(
 
     if workers is not None:
         raise RequestError("--workers goes with --runner local")
-    if request.source.kind != "images":
-        raise RequestError("tables must be converted with --runner local (got FnApiRunner)")
+    if not request.reads_files or request.source.kind != "images":
+        what = "texts" if request.source.kind == "text" else "tables"
+        raise RequestError(f"{what} must be converted with --runner local (got FnApiRunner)")
     return images.run(request)
 
 
 @contextlib.contextmanager
-def _progress(kind: str, *, shown: bool) -> Iterator[OnProgress | None]:
+def _progress(request: Request, *, shown: bool) -> Iterator[OnProgress | None]:
     """Show a bar on the terminal: files or records, MB/s and rejected inputs."""
     if not shown:
         yield None
@@ -213,7 +220,7 @@ def _progress(kind: str, *, shown: bool) -> Iterator[OnProgress | None]:
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # no thread of its own: progress comes often enough
-    unit, first = (" files", "listing") if kind == "images" else (" records", "looking through")
+    unit, first = (" files", "listing") if request.reads_files else (" records", "looking through")
     with tqdm(unit=unit, dynamic_ncols=True, desc=first, leave=False) as bar:
 
         def show(progress: Progress) -> None:

@@ -25,7 +25,7 @@ _OPTIONS = (
     click.option(
         "--column-names", metavar="NAME,…", help="CSV: names of the columns of headerless files."
     ),
-    click.option("--encoding", metavar="NAME", help="CSV: such as cp1252. By default UTF-8."),
+    click.option("--encoding", metavar="NAME", help="CSV, text: such as cp1252. By default UTF-8."),
     click.option("--decimal", metavar="CHAR", help="CSV: mark in numbers; by default a dot."),
     click.option(
         "--null-values", metavar="WORD,…", help="CSV: unquoted cells that mean missing, as NA."
@@ -35,7 +35,9 @@ _OPTIONS = (
     ),
     click.option("--quote", metavar="CHAR", help="CSV: around cells; `none` for no quotes."),
     click.option("--escape", metavar="CHAR", help="CSV: in front of characters without meaning."),
-    click.option("--comment", metavar="CHAR", help="CSV: at the start of lines to pass over."),
+    click.option(
+        "--comment", metavar="CHAR", help="CSV, text: at the start of lines to pass over."
+    ),
     click.option("--skip-rows", type=int, metavar="N", help="CSV: lines in front of the header."),
 )
 _CSV = (

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfrec_tools.errors import counted, listed
-from tfrec_tools.manifest import Manifest
+from tfrec_tools.layout import nouns_of
+from tfrec_tools.manifest import Manifest, left_out_text
 from tfrec_tools.schema import ClassLabelFeature, ImageFeature
 
 if TYPE_CHECKING:
     from tfrec_tools.local_engine import Placed
     from tfrec_tools.plan import Plan
+    from tfrec_tools.request import SourceKind
     from tfrec_tools.schema import Schema
 
 MAX_SHOWN_CLASSES = 20
@@ -46,8 +48,8 @@ def ignored_text(ignored: dict[str, int]) -> str:
     return listed([f"{number} {extension}" for extension, number in ignored.items()])
 
 
-def manifest_summary(manifest: Manifest, output: str) -> str:
-    """Return what was written, and how it is read."""
+def manifest_summary(manifest: Manifest, output: str, kind: SourceKind | None = None) -> str:
+    """Return what was written, and how it is read. ``kind``: of the source, which words depend on."""
     rows = [("split", "records", "shards", "size")]
     rows += [
         (
@@ -72,8 +74,14 @@ def manifest_summary(manifest: Manifest, output: str) -> str:
         lines += [f"Note: {text}" for text in _missing_classes(manifest, name)]
     if manifest.num_rejected:
         lines.append(f"Rejected {counted(manifest.num_rejected, 'input')}, listed in report.jsonl")
+    if manifest.left_out:
+        number = counted(sum(manifest.left_out.values()), "record")
+        lines.append(f"Left out {number}: {left_out_text(manifest.left_out)}")
+    if manifest.num_dropped_tokens:
+        lines.append(f"Dropped {counted(manifest.num_dropped_tokens, 'token')} of remainders")
     if manifest.ignored:
-        what = "images" if manifest.schema.features_of(ImageFeature) else "tables"
+        has_images = kind == "images" or manifest.schema.features_of(ImageFeature)
+        what = nouns_of(kind).files if kind == "text" else "images" if has_images else "tables"
         lines.append(f"Ignored files that are no {what}: {ignored_text(dict(manifest.ignored))}")
     if len(manifest.splits) == 1:
         lines.append("All records are in one split; --splits train=0.9,test=0.1 would divide them.")
@@ -108,6 +116,7 @@ def _missing_classes(manifest: Manifest, feature: str) -> list[str]:
 def plan_summary(placed: Placed) -> str:
     """Return what a conversion would write: splits, shards, sizes and classes."""
     plan = placed.plan
+    nouns = nouns_of(plan.request.source.kind)
     split = placed.files.column("split").to_numpy()
     sizes = placed.files.column("num_bytes").to_numpy()
     rows = [("split", "records", "shards", "source size")]
@@ -116,14 +125,16 @@ def plan_summary(placed: Placed) -> str:
         size = bytes_text(int(sizes[here].sum()))
         rows.append((name, f"{int(here.sum()):,}", f"{plan.num_shards[index]:,}", size))
     lines = [
-        f"Would convert {counted(plan.num_files, 'image')} ({bytes_text(plan.num_bytes)}) of "
+        f"Would convert {counted(plan.num_files, nouns.one)} ({bytes_text(plan.num_bytes)}) of "
         f"{plan.request.source.root} to dataset {plan.name!r} in {plan.request.output}",
         *_indented(aligned(rows)),
         *_class_lines(placed, split),
     ]
     lines += [f"Note: {note}" for note in plan.layout.notes]
     if plan.ignored:
-        lines.append(f"Ignoring files that are no images: {ignored_text(dict(plan.ignored))}")
+        lines.append(
+            f"Ignoring files that are no {nouns.files}: {ignored_text(dict(plan.ignored))}"
+        )
     lines.append(f"Plan {plan.fingerprint()}; nothing was written")
     return "\n".join(lines)
 

@@ -24,6 +24,7 @@ from tfrec_tools.schema import (
     StoredType,
     TextFeature,
     TimestampFeature,
+    TokensFeature,
 )
 
 _PREFIX = "tensorflow_datasets.core.features."
@@ -130,6 +131,8 @@ def _feature(feature: Feature) -> dict[str, Any]:
             return _scalar("bool")
         case TimestampFeature():
             return _scalar("int64")
+        case TokensFeature(shape=shape, many=many):
+            return _number("int64", shape, many=many)
     assert_never(feature)
 
 

@@ -18,6 +18,7 @@ from tfrec_tools.schema import (
     StoredColumn,
     StoredType,
     TextFeature,
+    TokensFeature,
 )
 
 _TYPES = {StoredType.BYTES: "BYTES", StoredType.INT64: "INT", StoredType.FLOAT32: "FLOAT"}
@@ -77,6 +78,8 @@ def _domain(name: str, feature: Feature) -> str:
             return "natural_language_domain {}"
         case BoolFeature():
             return "bool_domain {}"
+        case TokensFeature(num_ids=num_ids) if num_ids is not None:
+            return f"int_domain {{ name: {_quoted(name)} min: 0 max: {num_ids - 1} is_categorical: true }}"
         case Int64Feature() | Float32Feature() | Float64Feature(store="float32"):
             kind = "int" if isinstance(feature, Int64Feature) else "float"
             least, most = feature.min, feature.max

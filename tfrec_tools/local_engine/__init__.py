@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,8 +19,9 @@ from tfrec_tools.local_engine.progress import Collector, OnProgress, Progress
 from tfrec_tools.local_engine.tables import convert_table, plan_table
 from tfrec_tools.manifest import Manifest
 from tfrec_tools.plan import Plan
-from tfrec_tools.records import ShardResult
+from tfrec_tools.records import ShardResult, Unit
 from tfrec_tools.request import Request
+from tfrec_tools.schema import Schema
 from tfrec_tools.shard_names import ShardId
 from tfrec_tools.survey import Survey
 from tfrec_tools.worker_start import SMALL_NUM_FILES, start_forkserver
@@ -27,6 +29,10 @@ from tfrec_tools.worker_start import SMALL_NUM_FILES, start_forkserver
 __all__ = ["OnProgress", "Placed", "Progress", "convert", "plan_conversion", "plan_table"]
 
 SMALL_NUM_BYTES = 24 << 20  # 24 MiB; checking these takes about as long as starting a pool
+
+
+SURVEYED_FILES = 2_048
+"""Documents whose words one task counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def convert(
     """
     num_workers = num_workers or available_cpus()
     stages.refuse_dataset(request)  # now rather than after millions of files were listed
-    if request.source.kind != "images":
+    if not request.reads_files:
         return convert_table(request, num_workers, on_progress, on_plan)
     placed = plan_conversion(request, num_workers=num_workers, on_progress=on_progress)
     if on_plan is not None:
@@ -91,10 +97,39 @@ def plan_conversion(
             if on_progress is not None:
                 on_progress(Progress(num_files, num_bytes, 0, None, 0))
     survey = stages.merge(surveys)
-    plan = stages.resolve(request, survey)
+    schema = None
+    if stages.counted_features(request):
+        schema = _with_vocabularies(request, listed, num_workers)
+    plan = stages.resolve(request, survey, schema=schema)
     # Emptied as it is placed: a listing may have millions of files.
     placed = (stages.place(plan, *listed.pop()) for _ in range(len(listed)))
     return Placed(plan, survey, stages.placed_table(placed))
+
+
+def _with_vocabularies(
+    request: Request, listed: list[tuple[Unit, pa.RecordBatch]], num_workers: int
+) -> Schema:
+    """Count the words of all listed documents, and return the schema with its vocabularies."""
+    assert request.schema is not None
+    slices = (
+        batch.slice(start, SURVEYED_FILES)
+        for _, batch in listed
+        for start in range(0, batch.num_rows, SURVEYED_FILES)
+    )
+    in_memory = needs_this_process(request.source.root, request.output)
+    small = sum(batch.num_rows for _, batch in listed) <= SMALL_NUM_FILES
+    with workers(1 if small or in_memory else num_workers) as pool:
+        tasks = ((request, files) for files in slices)
+        words = stages.merge_words(pool.run(_survey_documents, tasks, _show_nothing))
+    return stages.with_vocabularies(request.schema, words)
+
+
+def _survey_documents(request: Request, files: pa.RecordBatch, _count: Count) -> Any:
+    return stages.survey_documents(request, files)
+
+
+def _show_nothing(*_: int) -> None:
+    pass
 
 
 def _is_small(num_files: int, num_bytes: int) -> bool:

@@ -52,13 +52,16 @@ def load(
     ragged: bool = True,
     shuffle_buffer: int | None = None,
     deterministic: bool | None = None,
+    bucket_boundaries: Sequence[int] | None = None,
+    bucket_batch_sizes: Sequence[int] | None = None,
+    bucket_by: str | None = None,
 ) -> tf.data.Dataset:
     """Return a split as a ``tf.data.Dataset`` of batches, ready for ``model.fit``.
 
     Shards are read in parallel, shuffled as serialized bytes, then parsed, decoded, resized,
     batched and prefetched, each with as many threads as help. Records without images to
     decode are batched first and parsed a batch at a time. Shapes are static and the number
-    of batches is known.
+    of batches is known (not with ``bucket_boundaries``: there it depends on the lengths).
 
     Args:
         path: the dataset's folder, local or a URL that TensorFlow can read.
@@ -75,10 +78,13 @@ def load(
         as_dict: give a dict even if the schema names a target.
         dtype: of images: ``"uint8"``, or ``"float32"`` with the same values, 0 to 255.
         features: names of what to read; by default everything but sizes (``<image>_height``,
-            ``<image>_width``), and text and bytes, unless one of them is the target or there
-            is nothing else to read. On request only: ``<name>_present`` (bool) for a feature
-            that some record has no value of, and ``<name>_length`` (int64) for one with many
-            values per record.
+            ``<image>_width``), and text and bytes, which are read if one is the target, or
+            on request. If nothing else is left beside the target, text and bytes are read
+            too, except text that says where a record comes from (``filename``, ``folder``,
+            ``stem``, ``extension``, ``line``): labelled documents give ``(text, label)``. The
+            number of a record's ``line`` (int64) is read on request. On request only:
+            ``<name>_present`` (bool) for a feature that some record has no value of, and
+            ``<name>_length`` (int64) for one with many values per record, such as tokens.
         crop_to_aspect_ratio: cut images centrally to the shape of ``image_size`` first,
             instead of distorting them.
         pad_to_aspect_ratio: pad images with black to that shape first.
@@ -87,10 +93,17 @@ def load(
         fast_decode: decode a JPEG at the smallest of the scales 1, 1/2, 1/4 and 1/8 that still
             covers ``image_size``; False decodes all of its pixels before resizing.
         ragged: give features with many values as ``tf.RaggedTensor``; False pads them to the
-            longest of the batch, with 0, "" or, for labels, -1.
+            longest of the batch, with 0, "" or, for labels, -1. Buckets are always padded.
         shuffle_buffer: records to shuffle among; by default as many as fit in 256 MiB.
         deterministic: whether the order is the same in every run; by default only if it is
             not shuffled, or a ``seed`` is given.
+        bucket_boundaries: lengths at which a new bucket begins, increasing. Each batch has
+            records of one bucket, so that little is padded: ``[10, 20]`` makes buckets of
+            lengths up to 9, 10 to 19, and from 20. Shuffling and repeating come before.
+        bucket_batch_sizes: records per batch of each bucket, one number more than boundaries;
+            by default ``batch_size`` for each.
+        bucket_by: the feature with many values per record whose length counts; by default
+            the only one that is read.
 
     Returns:
         Batches ``(x, target)`` if the schema names a target, else dicts by feature name. ``x``
@@ -98,7 +111,7 @@ def load(
         channels]`` of ``dtype``; masks: uint8 or uint16 ``[batch, height, width, 1]``; labels
         and timestamps (whole units since 1970): int64 ``[batch]``; numbers: int64, float32 or
         float64 ``[batch]``, packed ones ``[batch, *shape]``; bool ``[batch]``; text and bytes:
-        string ``[batch]``. Many values per record: ``[batch, None]``. A value that a record
+        string ``[batch]``. Many values per record, such as tokens (int64): ``[batch, None]``. A value that a record
         does not have is 0, False, NaN, ``""`` or, for a label, -1.
 
     Raises:
@@ -128,6 +141,9 @@ def load(
         ragged=ragged,
         shuffle_buffer=shuffle_buffer,
         deterministic=deterministic,
+        bucket_boundaries=bucket_boundaries,
+        bucket_batch_sizes=bucket_batch_sizes,
+        bucket_by=bucket_by,
     )
     dataset = open(path)
     dataset.check_shards(split)

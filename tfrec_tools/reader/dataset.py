@@ -11,9 +11,12 @@ from tfrec_tools.manifest import Manifest, SplitInfo
 from tfrec_tools.manifest_files import load_manifest
 from tfrec_tools.schema import (
     BytesFeature,
+    Feature,
+    Int64Feature,
     Schema,
     StoredColumn,
     TextFeature,
+    TokensFeature,
 )
 from tfrec_tools.storage import open_storage
 
@@ -24,6 +27,9 @@ PRESENT = "_present"
 """``<feature>_present`` says for each record whether it has a value."""
 LENGTH = "_length"
 """``<feature>_length`` says for each record how many values its list has."""
+LINE = "line"
+ORIGIN_COLUMNS = frozenset({"filename", "folder", "stem", "extension", LINE})
+"""Columns that say where a record comes from, not what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +120,41 @@ class Dataset:
     def names(self, features: Sequence[str] | None = None) -> list[str]:
         """Return the names of what `load` reads for ``features``, each once.
 
-        By default all but text, bytes (unless one is the target, or there is nothing else
-        beside it) and the sizes of images. Raises RequestError for a name that is none,
-        naming those there are.
+        By default all but text, bytes, the sizes of images and, without images, the number
+        of a record's line. If that leaves nothing but the target, also text and bytes, but
+        not those that only say where a record comes from, unless there is nothing else.
+        The target is always read. Raises RequestError for a name that is none, naming those
+        there are.
         """
         if features is not None:
             stored = [column.name for column in self.schema.stored]
             return _known(features, [*stored, *self.derived])
-        names = [
+        described = self.schema.features
+        numbers = [
             name
-            for name, feature in self.schema.features.items()
-            if feature.target or not isinstance(feature, (TextFeature, BytesFeature))
+            for name, feature in described.items()
+            if not isinstance(feature, (TextFeature, BytesFeature))
+            and not self._is_line(name, feature)
         ]
-        return list(self.schema.features) if set(names) <= {self.schema.target} else names
+        texts = [
+            name
+            for name, feature in described.items()
+            if not self._is_line(name, feature)
+            and not (isinstance(feature, TextFeature) and _column(name, feature) in ORIGIN_COLUMNS)
+        ]
+        target = self.schema.target
+        for names in (numbers, texts):
+            if set(names) - {target}:
+                return [name for name in described if name in names or name == target]
+        return list(described)
+
+    def _is_line(self, name: str, feature: Feature) -> bool:
+        """Say whether it is the number of a line of text, beside the text."""
+        has_line = isinstance(feature, Int64Feature) and _column(name, feature) == LINE
+        if not has_line or self.schema.features_of(ImageFeature, MaskFeature):
+            return False
+        texts = self.schema.features_of(TextFeature, BytesFeature, TokensFeature)
+        return any(_column(n, f) not in ORIGIN_COLUMNS for n, f in texts.items())
 
     def columns(self, features: Sequence[str] | None = None) -> dict[str, StoredColumn]:
         """Return the stored columns that ``features`` name; by default as `names` does.
@@ -155,6 +183,10 @@ class Dataset:
             for split in self.manifest.splits
         )
         return f"<dataset {self.name!r} in {self.path}: {splits}; {listed(list(self.schema.features))}>"
+
+
+def _column(name: str, feature: Feature) -> str:
+    return feature.from_ or name
 
 
 def _known(features: Sequence[str], known: list[str]) -> list[str]:

@@ -88,6 +88,24 @@ class ImageReader:
             image.set_shape([*self.stored_size, self.feature.channels])
         return self._finished(image)
 
+    def pixels_of_batch(
+        self, contents: tf.Tensor, stored: tuple[tf.Tensor, tf.Tensor] | None
+    ) -> tf.Tensor:
+        """Decode image files [batch] to [batch, height, width, channels]; see `pixels`."""
+        # One after another: no decoder of TensorFlow takes several files.
+        size = self.options.image_size or self.stored_size or (None, None)
+        if isinstance(self.feature, MaskFeature):
+            spec = tf.TensorSpec((*size, 1), tf.as_dtype(self.feature.dtype))
+        else:
+            spec = tf.TensorSpec((*size, self.feature.channels), tf.as_dtype(self.options.dtype))
+        if stored is None:
+            return tf.map_fn(lambda one: self.pixels(one, None), contents, fn_output_signature=spec)
+        return tf.map_fn(
+            lambda one: self.pixels(one[0], (one[1], one[2])),
+            (contents, *stored),
+            fn_output_signature=spec,
+        )
+
     def _decoded(self, content: tf.Tensor, stored: tuple[tf.Tensor, tf.Tensor] | None) -> tf.Tensor:
         ratios = self._possible_ratios()
         sure = self._sure_ratio()

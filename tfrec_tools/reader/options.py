@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
 from tfrec_tools.errors import RequestError, clipped
@@ -34,6 +37,9 @@ class ReadOptions:
     ragged: bool
     shuffle_buffer: int | None
     deterministic: bool | None
+    bucket_boundaries: Sequence[int] | None
+    bucket_batch_sizes: Sequence[int] | None
+    bucket_by: str | None
 
     def __post_init__(self) -> None:
         """Refuse values that make no sense, showing them."""
@@ -77,6 +83,46 @@ class ReadOptions:
             raise RequestError(
                 f"repeat must be True, False or a number of epochs (got {self.repeat})"
             )
+        self._check_buckets()
+
+    def _check_buckets(self) -> None:
+        if self.bucket_boundaries is None:
+            if self.bucket_batch_sizes is not None or self.bucket_by is not None:
+                raise RequestError("bucket_batch_sizes and bucket_by go with bucket_boundaries")
+            return
+        boundaries = _counts(self.bucket_boundaries)
+        if not boundaries or any(low >= high for low, high in pairwise((0, *boundaries))):
+            raise RequestError(
+                "bucket_boundaries must be a list of lengths of at least 1, each larger than the "
+                f"one before (got {clipped(self.bucket_boundaries)})"
+            )
+        if self.batch_size is None:
+            raise RequestError("bucket_boundaries go with a batch_size (got None)")
+        if self.bucket_batch_sizes is None:
+            return
+        sizes = _counts(self.bucket_batch_sizes)
+        if len(sizes) != len(boundaries) + 1 or min(sizes) < 1:
+            raise RequestError(
+                f"bucket_batch_sizes must be a list of {len(boundaries) + 1} numbers of at least "
+                "1, one more than bucket_boundaries has "
+                f"(got {clipped(self.bucket_batch_sizes)})"
+            )
+
+    @property
+    def buckets(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """The lengths at which buckets begin, and the batch size of each of them, one more."""
+        if self.bucket_boundaries is None:
+            return None
+        boundaries = _counts(self.bucket_boundaries)
+        if self.bucket_batch_sizes is not None:
+            return boundaries, _counts(self.bucket_batch_sizes)
+        assert self.batch_size is not None  # __post_init__ sees to it
+        return boundaries, (self.batch_size,) * (len(boundaries) + 1)
+
+    @property
+    def pads_lists(self) -> bool:
+        """Whether the lists of a batch are made equally long."""
+        return not self.ragged or self.bucket_boundaries is not None
 
     @property
     def is_deterministic(self) -> bool:
@@ -84,3 +130,11 @@ class ReadOptions:
         if self.deterministic is not None:
             return self.deterministic
         return self.seed is not None or not self.shuffle
+
+
+def _counts(values: object) -> tuple[int, ...]:
+    """Return whole numbers, NumPy's too, as ints; none at all if something else is among them."""
+    try:
+        return tuple(operator.index(value) for value in values)  # type: ignore[attr-defined]
+    except TypeError:
+        return ()

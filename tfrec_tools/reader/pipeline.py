@@ -8,6 +8,7 @@ from typing import Any, Self, TypeAlias
 
 from tfrec_tools.manifest import SplitInfo
 from tfrec_tools.reader._tensorflow import tf
+from tfrec_tools.reader.bucketing import bucketed
 from tfrec_tools.reader.dataset import Dataset, Derived
 from tfrec_tools.reader.images import ImageReader
 from tfrec_tools.reader.options import ReadOptions
@@ -50,7 +51,9 @@ def batches(dataset: Dataset, split: str, options: ReadOptions) -> tf.data.Datas
 
     size, drop = options.batch_size, options.drop_remainder
     parallel = {"num_parallel_calls": tf.data.AUTOTUNE}
-    if size is None:
+    if options.buckets is not None:
+        found = bucketed(records, dataset, names, options).map(parse_batch, **parallel)
+    elif size is None:
         found = records.map(parse_record, **parallel)
     elif all(reader.is_raw for reader in readers.images.values()):
         # Nothing is done per record: one vectorised parse for a whole batch.
@@ -108,7 +111,7 @@ class _Readers:
     images: Mapping[str, ImageReader]
     values: Mapping[str, ValueReader]
     outputs: Mapping[str, Derived | None]
-    ragged: bool
+    pads: bool
 
     @classmethod
     def of(cls, dataset: Dataset, names: list[str], info: SplitInfo, options: ReadOptions) -> Self:
@@ -141,7 +144,7 @@ class _Readers:
             images=images,
             values=values,
             outputs=outputs,
-            ragged=options.ragged,
+            pads=options.pads_lists,
         )
 
     @property
@@ -170,11 +173,13 @@ class _Readers:
         stored = None
         if image.needs_sizes:
             stored = (parsed[f"{name}_height"], parsed[f"{name}_width"])
-        return image.pixels(value, stored)
+        if value.shape.rank == 0:
+            return image.pixels(value, stored)
+        return image.pixels_of_batch(value, stored)
 
     def batched_lists(self, features: Tensors) -> Tensors:
         """Pad the lists of a batch, unless they are to stay ragged."""
-        if self.ragged:
+        if not self.pads:
             return features
         return features | {name: self.values[name].padded(features[name]) for name in self.lists}
 

@@ -77,7 +77,8 @@ class ValueReader:
 
     def padded(self, lists: tf.RaggedTensor) -> tf.Tensor:
         """Return the lists of a batch, all as long as the longest: [batch, None]."""
-        pad = -1 if isinstance(self.feature, ClassLabelFeature) else None  # None: 0 or ""
+        is_label = isinstance(self.feature, ClassLabelFeature)
+        pad = -1 if is_label else getattr(self.feature, "pad_id", None)  # None: 0 or ""
         return lists.to_tensor(default_value=pad)
 
 

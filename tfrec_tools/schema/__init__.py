@@ -33,6 +33,7 @@ from tfrec_tools.schema.source import SourceDefaults
 from tfrec_tools.schema.splits import SplitsSpec
 from tfrec_tools.schema.texts import BytesFeature, TextFeature
 from tfrec_tools.schema.timestamp import TimestampFeature
+from tfrec_tools.schema.tokens import TokensFeature
 
 __all__ = [
     "FALSE_WORDS",
@@ -58,6 +59,7 @@ __all__ = [
     "StoredType",
     "TextFeature",
     "TimestampFeature",
+    "TokensFeature",
     "class_name_problems",
     "encode_cells",
     "encode_packed",
@@ -76,6 +78,7 @@ Feature: TypeAlias = (
     | Float64Feature
     | BoolFeature
     | TimestampFeature
+    | TokensFeature
 )
 
 FEATURE_KINDS: Mapping[str, type[Feature]] = types.MappingProxyType(
@@ -217,6 +220,6 @@ def _structured(hint: Any, value: Any) -> Any:
         return hint(  # type: ignore[operator, unused-ignore]
             **{known[key]: _structured(hints[known[key]], item) for key, item in value.items()}
         )
-    if get_origin(hint) is tuple:
+    if get_origin(hint) is tuple and not isinstance(value, str):  # a file's name may stand for it
         return tuple(value)
     return value

@@ -17,7 +17,8 @@ from tfrec_tools.records import MAX_BATCH_RECORDS, path_text
 from tfrec_tools.schema.cells import trimmed
 from tfrec_tools.sources import csv_exact, csv_scanning, text_ranges
 from tfrec_tools.sources.csv_scanning import BLOCK_BYTES
-from tfrec_tools.sources.text_ranges import RangeData, dialect_of, quote_of, skips_blank
+from tfrec_tools.sources.range_formats import dialect_of, quote_of, skips_blank
+from tfrec_tools.sources.text_ranges import RangeData
 from tfrec_tools.storage import Storage
 from tfrec_tools.tables import CellFault, Table, TableBatch, TablePart
 

@@ -1,12 +1,16 @@
-"""Folders of images: listing them, and what a path says about its image."""
+"""Folders of images: listing them, and what a path says about its image.
+
+Folders of documents are listed alike: see `documents`.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -33,6 +37,13 @@ IMAGE_EXTENSIONS = frozenset(
 """Files with other extensions are ignored and counted; files without one are looked at."""
 
 IGNORED_FOLDERS = frozenset({b"__MACOSX"})
+COMPRESSED = frozenset({b".gz", b".bz2", b".zst", b".zstd", b".xz"})
+
+ReasonToIgnore: TypeAlias = Callable[[bytes, bytes], str | None]
+"""From a file's folder and name to the word under which it is counted as ignored.
+
+Empty if it is passed over without being counted, None if it is taken.
+"""
 
 
 @dataclass(slots=True)
@@ -45,33 +56,51 @@ class ListedBatch:
     faults: tuple[ReportEntry, ...] = ()
 
 
-def list_units(storage: Storage) -> list[Unit]:
+def list_units(
+    storage: Storage, exclude: tuple[str, ...] = (), *, what: str = "images"
+) -> list[Unit]:
     """Return the root's own files and its first-level folders as units, sorted.
 
-    Raises SourceError if the root is no folder that can be listed.
+    Raises SourceError, naming ``what`` is looked for, if the root is no folder to be listed.
     """
     if not storage.exists():
-        raise SourceError(f"the source must be a folder of images ({storage.url} does not exist)")
+        raise SourceError(f"the source must be a folder of {what} ({storage.url} does not exist)")
     if not storage.is_folder():
-        raise SourceError(f"the source must be a folder of images ({storage.url} is a file)")
+        raise SourceError(f"the source must be a folder of {what} ({storage.url} is a file)")
     try:
         own = storage.identity() or ()  # a link to the root itself would list all of it again
         folders = [
             entry.name
             for entry in storage.entries()
             if entry.is_folder and not _is_hidden(entry.name) and entry.identity != own
+            if not any(path_globs.takes_folder(pattern, entry.name) for pattern in exclude)
         ]
     except OSError as error:
         raise SourceError(f"{storage.url} could not be listed: {reason_of(error)}") from None
     return [Unit(b"", recursive=False), *(Unit(folder) for folder in sorted(folders))]
 
 
-def list_unit(
-    storage: Storage, unit: Unit, exclude: tuple[str, ...] = (), *, sort: bool = False
-) -> Iterator[ListedBatch]:
-    """Yield the image files of ``unit`` in batches; in byte order of their paths with ``sort``.
+def reason_to_ignore(folder: bytes, name: bytes) -> str | None:  # noqa: ARG001
+    """Return under which word a file is counted as ignored, None for an image."""
+    if name.startswith(b"."):
+        return "hidden"
+    _, dot, extension = name.rpartition(b".")
+    if not dot or extension in IMAGE_EXTENSIONS or extension.lower() in IMAGE_EXTENSIONS:
+        return None
+    return path_text(b"." + extension.lower())
 
-    Links are followed and keep their own names; a link to a folder that encloses it is
+
+def list_unit(
+    storage: Storage,
+    unit: Unit,
+    exclude: tuple[str, ...] = (),
+    *,
+    sort: bool = False,
+    reason_to_ignore: ReasonToIgnore = reason_to_ignore,
+) -> Iterator[ListedBatch]:
+    """Yield the files of ``unit`` in batches; in byte order of their paths with ``sort``.
+
+    ``reason_to_ignore`` says which are taken: by default images. Links are followed and keep their own names; a link to a folder that encloses it is
     passed over, since it would never end.
     """
     batch = _BatchBuilder()
@@ -81,8 +110,9 @@ def list_unit(
             continue
         if exclude and _matches_any(exclude, _joined(folder, entry.name)):
             batch.ignore("excluded")
-        elif (reason := _reason_to_ignore(entry.name)) is not None:
-            batch.ignore(reason)
+        elif (reason := reason_to_ignore(folder, entry.name)) is not None:
+            if reason:
+                batch.ignore(reason)
         elif entry.problem is not None:
             path = path_text(_joined(folder, entry.name))
             batch.faults.append(
@@ -193,23 +223,15 @@ def _walk(
 
 
 def _joined(folder: bytes, name: bytes) -> bytes:
+    """Return the path of a name in a folder; without a name, that of the folder itself."""
     if not name:
         return folder + b"/"
     return folder + b"/" + name if folder else name
 
 
 def _is_hidden(name: bytes) -> bool:
+    """Say whether a folder is not entered."""
     return name.startswith(b".") or name in IGNORED_FOLDERS
-
-
-def _reason_to_ignore(name: bytes) -> str | None:
-    """Return under which word a file is counted as ignored, None for an image."""
-    if name.startswith(b"."):
-        return "hidden"
-    _, dot, extension = name.rpartition(b".")
-    if not dot or extension in IMAGE_EXTENSIONS or extension.lower() in IMAGE_EXTENSIONS:
-        return None
-    return path_text(b"." + extension.lower())
 
 
 def source_column(name: str, keys: list[bytes], layout: Layout) -> pa.Array:
@@ -227,9 +249,14 @@ def source_column(name: str, keys: list[bytes], layout: Layout) -> pa.Array:
 
 
 def path_parts(key: bytes, layout: Layout) -> dict[str, bytes]:
-    """Return what a key says: label, filename, folder, file, stem and extension."""
+    """Return what a key says: label, filename, folder, file, stem and extension.
+
+    Of a compressed file, stem and extension are those of what is in it.
+    """
     folder, _, file = key.rpartition(b"/")
     stem, extension = os.path.splitext(file)
+    if extension.lower() in COMPRESSED and b"." in stem[1:]:
+        stem, extension = os.path.splitext(stem)
     return {
         "label": layout.label(folder),
         "filename": key,

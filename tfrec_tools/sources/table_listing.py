@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from tfrec_tools import path_globs
 from tfrec_tools.errors import RequestError, SourceError, counted, listed
 from tfrec_tools.records import path_text
+from tfrec_tools.request import SourceKind
 from tfrec_tools.sources.image_folder import IMAGE_EXTENSIONS
 from tfrec_tools.storage import Storage, base_name, open_storage, reason_of, split_url
 from tfrec_tools.tables import Compression, TableFile, TableFormat
-
-SourceKind: TypeAlias = Literal["images", "csv", "table"]
 
 EXTENSIONS: Mapping[bytes, TableFormat] = {
     b"csv": "csv",
@@ -25,6 +24,8 @@ EXTENSIONS: Mapping[bytes, TableFormat] = {
     b"arrow": "arrow",
 }
 _KINDS: Mapping[bytes, SourceKind] = {
+    b"txt": "text",
+    b"text": "text",
     b"csv": "csv",
     b"tsv": "csv",
     b"parquet": "table",
@@ -78,6 +79,8 @@ def kind_of(url: str) -> SourceKind:
             found.setdefault(_KINDS[extension], name)
         else:
             others[extension] = others.get(extension, 0) + 1
+    if len(found) > 1:
+        found.pop("text", None)  # beside tables, a text file is a README
     if len(found) == 1:
         return next(iter(found))
     if found:
@@ -87,8 +90,8 @@ def kind_of(url: str) -> SourceKind:
         return "images"  # whose own message tells what such a folder must hold
     names_found = listed([f".{path_text(extension)}" for extension in others])
     raise RequestError(
-        f"the kind of {url} must be told with --kind csv, table or images (its name ends in "
-        f"{names_found})"
+        f"the kind of {url} must be told with --kind csv, table, text or images (its name ends "
+        f"in {names_found})"
     )
 
 
@@ -145,12 +148,10 @@ def _files_below(storage: Storage, *, sort: bool = True) -> Iterator[tuple[bytes
             raise SourceError(f"{where} could not be listed: {reason_of(error)}") from None
 
 
-def list_files(
-    url: str, kind: SourceKind, exclude: tuple[str, ...]
-) -> tuple[TableFormat, tuple[TableFile, ...], dict[str, int]]:
-    """Return the format, the files in byte order of their keys, and what was passed over.
+def found_files(url: str, exclude: tuple[str, ...]) -> list[tuple[bytes, int]]:
+    """Return (key, bytes) of all files at ``url`` in byte order of the keys.
 
-    Raises SourceError if there are none, or files of several formats.
+    Raises SourceError if it does not exist or cannot be listed.
     """
     root = table_root(url)
     storage = open_storage(root.folder)
@@ -168,11 +169,22 @@ def list_files(
             for key, size in found
             if glob.fullmatch(key) and depth in (None, key.count(b"/"))
         ]
-    found = [
+    return [
         (key, size)
         for key, size in sorted(found)
         if not any(path_globs.matches(glob, key) for glob in exclude)
     ]
+
+
+def list_files(
+    url: str, kind: SourceKind, exclude: tuple[str, ...]
+) -> tuple[TableFormat, tuple[TableFile, ...], dict[str, int]]:
+    """Return the format, the files in byte order of their keys, and what was passed over.
+
+    Raises SourceError if there are none, or files of several formats.
+    """
+    root = table_root(url)
+    found = found_files(url, exclude)
     # Beside files that are called tables, a text file is a README.
     called_tables = any(
         _KINDS.get(extension_of(key.rpartition(b"/")[2])) == "csv" for key, _ in found

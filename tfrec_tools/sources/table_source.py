@@ -23,7 +23,9 @@ from tfrec_tools.sources import (
     csv_table,
     json_lines,
     text_content,
+    text_opening,
     text_ranges,
+    text_table,
 )
 from tfrec_tools.sources.table_listing import compression_of, list_files, table_root
 from tfrec_tools.sources.text_ranges import FileScan
@@ -56,7 +58,8 @@ def table_storage(request: Request) -> Storage:
 def open_table(request: Request) -> Table:
     """Return the table at the request's source. Raises SourceError or RequestError."""
     source = request.source
-    assert source.kind != "images"
+    if source.kind == "text":
+        return text_opening.open_text(table_storage(request), source)
     format_, files, ignored = list_files(source.root, source.kind, source.exclude)
     storage = table_storage(request)
     if format_ in ("csv", "jsonl"):
@@ -90,7 +93,10 @@ def scan_tasks(table: Table) -> list[ScanTask]:
     """Return what must be looked at to know where the records lie."""
     tasks = []
     for index, file in enumerate(table.files):
-        if table.format in ("parquet", "arrow") or file.mode != "ranges":
+        if file.mode == "document":
+            continue  # its listing says all that there is to know
+        by_paragraphs = table.text is not None and table.text.record == "paragraph"
+        if table.format in ("parquet", "arrow") or file.mode != "ranges" or by_paragraphs:
             tasks.append(ScanTask(index, file, "exact" if file.mode == "exact" else "whole"))
             continue
         stop = text_ranges.num_blocks(file)
@@ -130,6 +136,8 @@ def settle(
 
     If there are such tasks, all scans so far and theirs are to be given again.
     """
+    if table.text is not None and table.text.record == "document":
+        return table, text_opening.document_parts(table), []
     parts: list[TablePart] = []
     again: list[ScanTask] = []
     notes = list(table.notes)
@@ -166,6 +174,8 @@ def settle(
     if table.format == "jsonl" and not again:
         types = json_lines.types_of(json_lines.merged_kinds(kinds))
         table = dataclasses.replace(table, types=types)
+    if table.num_parallel > 1:
+        parts = list(text_opening.parallel_parts(table, parts))
     return dataclasses.replace(table, notes=tuple(notes)), tuple(parts), again
 
 
@@ -182,7 +192,7 @@ def read_part(
     """
     number = 0
     for batch in _batches(storage, table, part, columns):
-        number += len(batch) + len(batch.rejected)
+        number += batch.num_seen
         yield batch
     if number != part.num_records:
         raise text_ranges.changed(part.file)
@@ -193,6 +203,8 @@ def _batches(
 ) -> Iterator[TableBatch]:
     if table.format == "csv":
         return csv_table.batches(storage, table, part, columns)
+    if table.format == "text":
+        return text_table.batches(storage, table, part, columns)
     if table.format == "jsonl":
         return (
             batch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import itertools
 import lzma
 from collections.abc import Iterator
@@ -12,10 +13,16 @@ import pyarrow as pa
 
 from tfrec_tools.errors import RequestError, SourceError
 from tfrec_tools.records import path_text
+from tfrec_tools.sources import text_cleaning
 from tfrec_tools.storage import Storage, reason_of
 from tfrec_tools.tables import Compression, TableFile
 
 READ_BYTES = 4 << 20
+
+RAW = "bytes"
+"""As an encoding: bytes that are no text, or nobody asks."""
+
+_KEPT = ("utf-8", RAW)
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -60,17 +67,20 @@ def is_single_byte(encoding: str) -> bool:
 
 def can_be_cut(file: TableFile) -> bool:
     """Say whether ranges of the file's bytes can be read by themselves."""
-    return file.compression is None and (file.encoding == "utf-8" or is_single_byte(file.encoding))
+    return file.compression is None and (file.encoding in _KEPT or is_single_byte(file.encoding))
 
 
-def as_utf8(data: bytes, file: TableFile, start: int) -> bytes:
+def as_utf8(data: bytes, file: TableFile, start: int, *, mark: bool = False) -> bytes:
     """Return a range of a file that can be cut as UTF-8; ``start`` is its offset.
 
     Files in UTF-8 are returned as they are: whether their cells are valid is tested later.
-    Raises SourceError naming the first byte that does not fit.
+    Raises SourceError naming the first byte that does not fit; with ``mark``, it becomes one
+    that is no UTF-8 either.
     """
-    if file.encoding == "utf-8":
+    if file.encoding in _KEPT:
         return data
+    if mark:
+        return text_cleaning.decoded(data, file.encoding)
     try:
         return data.decode(file.encoding).encode()
     except UnicodeDecodeError as error:
@@ -84,13 +94,16 @@ def _wrong_encoding(file: TableFile, byte: int, offset: int) -> SourceError:
     )
 
 
-def blocks(storage: Storage, file: TableFile, num_bytes: int) -> Iterator[bytes]:
+def blocks(
+    storage: Storage, file: TableFile, num_bytes: int, *, mark: bool = False
+) -> Iterator[bytes]:
     """Yield the whole content as UTF-8 in blocks of ``num_bytes``, byte order marks left out.
 
-    Raises SourceError if the file cannot be read, is truncated or in another encoding.
+    Raises SourceError if the file cannot be read, is truncated or in another encoding; see
+    `as_utf8` for ``mark``.
     """
     pending = bytearray()
-    for piece in _utf8_pieces(storage, file):
+    for piece in _utf8_pieces(storage, file, mark=mark):
         pending += piece
         while len(pending) >= num_bytes:
             yield bytes(pending[:num_bytes])
@@ -112,7 +125,7 @@ def blocks_of_bytes(storage: Storage, file: TableFile) -> Iterator[bytes]:
     return _plain_pieces(storage, file)
 
 
-def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
+def _utf8_pieces(storage: Storage, file: TableFile, *, mark: bool) -> Iterator[bytes]:
     pieces = _plain_pieces(storage, file)
     first = b""
     while len(first) < _MAX_BOM_BYTES and (piece := next(pieces, b"")):
@@ -120,8 +133,13 @@ def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
     bom = encoding_of_bom(first)
     offset = bom[1] if bom is not None and bom[0] == file.encoding else 0
     pieces = itertools.chain([first[offset:]], pieces)
-    if file.encoding == "utf-8":
+    if file.encoding in _KEPT:
         yield from pieces
+        return
+    if mark:
+        marking = text_cleaning.incremental_decoder(file.encoding)
+        for piece in itertools.chain(pieces, [b""]):
+            yield marking.decode(piece, final=not piece)
         return
     decoder = codecs.getincrementaldecoder(file.encoding)()
     for piece in itertools.chain(pieces, [b""]):
@@ -131,6 +149,11 @@ def _utf8_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
             # The decoder puts bytes of a character that was cut in front of the piece.
             start = offset + len(piece) - len(error.object) + error.start
             raise _wrong_encoding(file, error.object[error.start], start) from None
+        except UnicodeError:
+            raise SourceError(
+                f"{path_text(file.key)} must begin with a byte order mark (it has none); give "
+                f"--encoding {file.encoding}-le or {file.encoding}-be"
+            ) from None
         offset += len(piece)
 
 
@@ -139,18 +162,37 @@ def _plain_pieces(storage: Storage, file: TableFile) -> Iterator[bytes]:
     name = path_text(file.key)
     try:
         with storage.open(file.key) as raw:
-            if file.compression == "xz":
-                yield from _xz_pieces(raw)
-                return
-            stream = raw if file.compression is None else _decompressed(raw, file.compression)
-            while piece := stream.read(READ_BYTES):
-                yield piece
+            yield from _stream_pieces(raw, file.compression)
     except (OSError, EOFError, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise SourceError(f"{name} could not be read: {reason_of(error)}") from None
-        raise SourceError(
-            f"{name} must be a whole {file.compression} file (it is truncated or damaged); get it anew"
-        ) from None
+        raise SourceError(f"{name} {_not_whole(file.compression)}") from None
+
+
+def decompressed(data: bytes, compression: Compression | None) -> bytes:
+    """Return the content of a file from all of its bytes.
+
+    Raises SourceError, which does not name the file, if it is truncated or damaged.
+    """
+    if compression is None:
+        return data
+    try:
+        return b"".join(_stream_pieces(io.BytesIO(data), compression))
+    except (OSError, EOFError, lzma.LZMAError):
+        raise SourceError(_not_whole(compression)) from None
+
+
+def _not_whole(compression: Compression | None) -> str:
+    return f"must be a whole {compression} file (it is truncated or damaged); get it anew"
+
+
+def _stream_pieces(raw: BinaryIO, compression: Compression | None) -> Iterator[bytes]:
+    if compression == "xz":
+        yield from _xz_pieces(raw)
+        return
+    stream = raw if compression is None else _decompressed(raw, compression)
+    while piece := stream.read(READ_BYTES):
+        yield piece
 
 
 def _decompressed(raw: BinaryIO, compression: Compression) -> BinaryIO:

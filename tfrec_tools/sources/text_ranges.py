@@ -11,14 +11,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from tfrec_tools.csv_dialect import CsvDialect
 from tfrec_tools.errors import SourceError
 from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import path_text
 from tfrec_tools.sources import csv_exact, csv_scanning, text_content
-from tfrec_tools.sources.csv_scanning import BLOCK_BYTES, BlockScan, NotExactError, Range
+from tfrec_tools.sources.csv_scanning import BLOCK_BYTES, NotExactError, Range
+from tfrec_tools.sources.range_formats import dialect_of, range_format
 from tfrec_tools.storage import Storage
 from tfrec_tools.tables import Table, TableFile, TablePart
 
@@ -33,7 +33,7 @@ class FileScan:
 
     file_index: int
     first_block: int = 0
-    blocks: tuple[BlockScan, ...] = ()
+    blocks: tuple[Any, ...] = ()
     crcs: tuple[int, ...] = ()
     parts: tuple[TablePart, ...] | None = None
     exact: bool = False
@@ -47,23 +47,14 @@ def num_blocks(file: TableFile) -> int:
 
 def scan_blocks(storage: Storage, table: Table, file: TableFile, first: int, stop: int) -> FileScan:
     """Look for records in the blocks ``first`` to ``stop`` of a file that can be cut."""
-    dialect = dialect_of(table)
+    format_ = range_format(table)
     found, crcs = [], []
     for block in range(max(first, csv_scanning.first_block(file.data_start)), stop):
-        start, end = csv_scanning.block_window(block, file.data_start, file.num_bytes)
+        start, end = format_.window(block, file)
         window = _read(storage, file, start, end)
         own = max(block * BLOCK_BYTES, start)
         crcs.append(crc32c(window[own - start : (block + 1) * BLOCK_BYTES - start]))
-        found.append(
-            csv_scanning.scan_block(
-                window,
-                start,
-                block,
-                delimiter=dialect.delimiter.encode(),
-                quote=quote_of(dialect),
-                is_last=end == file.num_bytes,
-            )
-        )
+        found.append(format_.scan(window, start, block, file))
     return FileScan(0, first, tuple(found), tuple(crcs))
 
 
@@ -73,14 +64,15 @@ def parts_of_scans(
     """Put the scans of a file's blocks together; None if the file needs the exact scanner."""
     ordered = sorted(scans, key=lambda scan: scan.first_block)
     blocks = [block for scan in ordered for block in scan.blocks]
-    ranges, exact = csv_scanning.ranges_of(blocks, file.data_start, file.num_bytes)
-    if not exact:
+    format_ = range_format(table)
+    ranges = format_.ranges(blocks, file)
+    if ranges is None:
         return None
     content = b"".join(crc.to_bytes(4, "big") for scan in ordered for crc in scan.crcs)
     row = file.first_row
     parts = []
     for found in ranges:
-        num_records = _num_records(table, found)
+        num_records = format_.num_records(found)
         first_row, row = row, row + found.num_rows
         if not num_records:
             continue  # nothing but blank lines
@@ -100,6 +92,8 @@ def parts_of_scans(
 
 def scan_whole(storage: Storage, table: Table, file: TableFile, *, exact: bool) -> FileScan:
     """Read a file from front to back, and count its records: one part."""
+    if table.text is not None and file.mode == "ranges":
+        return _scan_paragraphs(storage, table, file)
     if not exact and file.mode == "stream":
         try:
             return _scan_stream(storage, table, file)
@@ -131,9 +125,10 @@ def scan_whole(storage: Storage, table: Table, file: TableFile, *, exact: bool) 
 
 def _scan_stream(storage: Storage, table: Table, file: TableFile) -> FileScan:
     crc = num_records = stop = 0
+    format_ = range_format(table)
     for data, found in _stream_ranges(storage, table, file):
         crc = crc32c(data, crc)
-        num_records += _num_records(table, found)
+        num_records += format_.num_records(found)
         stop = found.stop
     part = TablePart(
         file=file,
@@ -147,21 +142,35 @@ def _scan_stream(storage: Storage, table: Table, file: TableFile) -> FileScan:
     return FileScan(0, parts=(part,) if num_records else ())
 
 
+def _scan_paragraphs(storage: Storage, table: Table, file: TableFile) -> FileScan:
+    """Find the ranges of a file that can be cut, but only where somebody read all before it."""
+    format_ = range_format(table)
+    row = file.first_row
+    parts = []
+    for data, found in _stream_ranges(storage, table, file):
+        num_records = format_.num_records(found)
+        if num_records:
+            parts.append(
+                TablePart(
+                    file=file,
+                    start=found.start,
+                    stop=found.stop,
+                    num_records=num_records,
+                    first_row=row,
+                    content_crc32c=crc32c(data),
+                    num_bytes=found.stop - found.start,
+                )
+            )
+        row += found.num_rows
+    return FileScan(0, parts=tuple(parts))
+
+
 def _stream_ranges(
     storage: Storage, table: Table, file: TableFile
 ) -> Iterator[tuple[bytes, Range]]:
     """Yield the ranges of a file that is read from front to back. Raises NotExactError."""
-    dialect = dialect_of(table)
-    return csv_scanning.stream_ranges(
-        text_content.blocks(storage, file, BLOCK_BYTES),
-        file.data_start,
-        delimiter=dialect.delimiter.encode(),
-        quote=quote_of(dialect),
-    )
-
-
-def _num_records(table: Table, found: Range) -> int:
-    return found.num_rows - (found.num_blank if skips_blank(table) else 0)
+    blocks = text_content.blocks(storage, file, BLOCK_BYTES, mark=table.text is not None)
+    return range_format(table).stream(blocks, file.data_start)
 
 
 class RangeData(NamedTuple):
@@ -180,17 +189,32 @@ def read_ranges(storage: Storage, table: Table, part: TablePart) -> Iterator[Ran
     """
     file = part.file
     if file.mode == "ranges":
-        data = _read(storage, file, part.start, part.stop)
-        yield RangeData(text_content.as_utf8(data, file, part.start), part.start, part.first_row, 0)
+        yield RangeData(_range_as_utf8(storage, table, part), part.start, part.first_row, 0)
         return
-    row, index = part.first_row, 0
     try:
-        for data, found in _stream_ranges(storage, table, file):
-            yield RangeData(data, found.start, row, index)
-            row += found.num_rows
-            index += _num_records(table, found)
+        yield from map(_Numbering(table, part), _stream_ranges(storage, table, file))
     except NotExactError:
         raise changed(file) from None
+
+
+def _range_as_utf8(storage: Storage, table: Table, part: TablePart) -> bytes:
+    data = _read(storage, part.file, part.start, part.stop)
+    return text_content.as_utf8(data, part.file, part.start, mark=table.text is not None)
+
+
+class _Numbering:
+    """Gives the ranges of a stream their numbers. Keeps none of the data, which may be large."""
+
+    def __init__(self, table: Table, part: TablePart) -> None:
+        self._format = range_format(table)
+        self._row, self._index = part.first_row, 0
+
+    def __call__(self, found: tuple[bytes, Range]) -> RangeData:
+        data, range_ = found
+        given = RangeData(data, range_.start, self._row, self._index)
+        self._row += range_.num_rows
+        self._index += self._format.num_records(range_)
+        return given
 
 
 def exact_rows(storage: Storage, table: Table, file: TableFile) -> Iterator[csv_exact.ExactRow]:
@@ -216,22 +240,6 @@ def _from_offset(blocks: Iterator[bytes], offset: int) -> Iterator[bytes]:
         if offset < len(block):
             yield block[offset:]
         offset = max(offset - len(block), 0)
-
-
-def dialect_of(table: Table) -> CsvDialect:
-    """Return the dialect, which all text files have."""
-    assert table.dialect is not None
-    return table.dialect
-
-
-def quote_of(dialect: CsvDialect) -> bytes | None:
-    """Return the quote as bytes, None without quotes."""
-    return dialect.quote.encode() if dialect.quote else None
-
-
-def skips_blank(table: Table) -> bool:
-    """Say whether blank lines are no records: in a file of one column they are missing cells."""
-    return table.format != "csv" or len(table.columns) != 1
 
 
 def changed(file: TableFile) -> SourceError:

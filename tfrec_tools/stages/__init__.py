@@ -3,6 +3,7 @@
 list_units(request)                      → units
 list_unit(request, unit)                 → listed batches
 survey(request, listed batch)            → survey, merged with `merge`
+survey_documents(request, files)         → words, merged with `merge_words`, where they are needed
 resolve(request, survey)                 → plan
 place(plan, unit, files)                 → files with split, shard and rank
 write_shard(plan, shard, placed files)   → shard result
@@ -19,6 +20,12 @@ write_table_shard(plan, shard, spills, …) → shard result
 publish(plan, None, shard results, unit results)
 """
 
+from tfrec_tools.stages.document_words import (
+    counted_features,
+    merge_words,
+    survey_documents,
+    with_vocabularies,
+)
 from tfrec_tools.stages.listing import list_unit, list_units, merge, resolve, survey
 from tfrec_tools.stages.placing import (
     PlacedEntry,
@@ -43,7 +50,7 @@ from tfrec_tools.stages.shard_writing import (
     write_shard,
 )
 from tfrec_tools.stages.spilling import Spill
-from tfrec_tools.stages.table_encoding import UnitResult, encode_unit, folded, is_unknown_class
+from tfrec_tools.stages.table_encoding import encode_unit
 from tfrec_tools.stages.table_reading import (
     merge_surveys,
     open_table,
@@ -57,12 +64,14 @@ from tfrec_tools.stages.table_reading import (
     units_of,
 )
 from tfrec_tools.stages.table_shards import table_fingerprint, write_table_shard
+from tfrec_tools.stages.unit_results import UnitResult, folded, is_unknown_class
 
 __all__ = [
     "PlacedEntry",
     "Spill",
     "UnitResult",
     "claimed_output",
+    "counted_features",
     "encode_unit",
     "failure",
     "finished_shard",
@@ -73,6 +82,7 @@ __all__ = [
     "list_units",
     "merge",
     "merge_surveys",
+    "merge_words",
     "open_table",
     "place",
     "placed_entries",
@@ -91,10 +101,12 @@ __all__ = [
     "sorted_by_shard",
     "staging_folder",
     "survey",
+    "survey_documents",
     "survey_needs",
     "survey_unit",
     "table_fingerprint",
     "units_of",
+    "with_vocabularies",
     "write_shard",
     "write_table_shard",
 ]

@@ -5,30 +5,31 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tfrec_tools import images
+from tfrec_tools import file_schema, images
 from tfrec_tools.errors import RecordError
 from tfrec_tools.example_codec import ExternalBytes
 from tfrec_tools.plan import Plan
 from tfrec_tools.records import Action, ReportEntry, path_text
 from tfrec_tools.schema import (
     BytesFeature,
-    ClassLabelFeature,
     Feature,
     ImageFeature,
     MaskFeature,
     TextFeature,
+    TokensFeature,
     is_path_pattern,
 )
-from tfrec_tools.sources import image_folder
+from tfrec_tools.sources import documents, image_folder
+from tfrec_tools.stages.file_statistics import block_statistics
+from tfrec_tools.stages.tokenizing import encode_tokens
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, reason_of
 
@@ -37,7 +38,9 @@ from tfrec_tools.storage import Storage, reason_of
 class EncodedBlock:
     """Columns of the records that fit; bytes of external columns per record; what to report.
 
-    ``num_bytes``: of the files that were read. ``cells``: statistics of a table's features.
+    ``num_bytes``: of the files that were read. ``cells``: statistics of the features of tables
+    and documents. ``left_out``: how many records are not to be in the dataset, by the word
+    that says why.
     """
 
     columns: dict[str, pa.Array | ExternalBytes]
@@ -48,11 +51,14 @@ class EncodedBlock:
     num_bytes: int = 0
     recoded: bool = False
     cells: dict[str, ColumnStatistics] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Block:
     """State while one block of records is encoded; ``faults`` by index in the block.
+
+    ``left_out``: why a record is not to be in the dataset, by index; it cannot be at fault.
 
     ``place_of``: the report entry of a record by its index, without action and reason.
     ``remarks``: what else is to be reported of a record.
@@ -62,6 +68,7 @@ class _Block:
     num_records: int
     place_of: Callable[[int], ReportEntry]
     faults: dict[int, ReportEntry] = field(default_factory=dict)
+    left_out: Mapping[int, str] = field(default_factory=dict)
     remarks: list[tuple[int, ReportEntry]] = field(default_factory=list)
     columns: dict[str, pa.Array] = field(default_factory=dict)
     contents: dict[str, list[bytes]] = field(default_factory=dict)
@@ -72,7 +79,7 @@ class _Block:
 
     def reject(self, index: int, reason: str, *, unreadable: bool = False) -> None:
         """Leave a record out; its first fault is the one that is reported."""
-        if index not in self.faults:
+        if index not in self.faults and index not in self.left_out:
             self.faults[index] = self.entry(index, Action.SKIPPED, reason, unreadable=unreadable)
 
     def entry(
@@ -88,6 +95,8 @@ def encode_block(
 ) -> EncodedBlock:
     """Read and encode the listed files with these keys and listed sizes in bytes."""
     block = _Block(plan, len(keys), lambda index: ReportEntry(path_text(keys[index]), "", ""))
+    is_text = plan.request.source.kind == "text"
+    text = _read_texts(block, storage, keys, sizes) if is_text else None
     for name, feature in plan.schema.features.items():
         if isinstance(feature, (ImageFeature, MaskFeature)) or is_path_pattern(feature):
             beside = is_path_pattern(feature)
@@ -97,10 +106,15 @@ def encode_block(
                 _encode_images(block, name, feature, contents, sizes=None if beside else sizes)
             else:
                 _encode_files(block, name, feature, contents)
+        elif text is not None and file_schema.column_of(name, feature) == file_schema.TEXT_COLUMN:
+            _encode_text(block, name, feature, text)
         else:
             _encode_column(block, name, feature, keys)
     _check_mask_sizes(block)
-    return _finished(block)
+    encoded = _finished(block)
+    if is_text:
+        _count_cells(plan, encoded, plan.schema.features)
+    return encoded
 
 
 def encode_references(
@@ -124,10 +138,14 @@ def encode_references(
         contents = _contents(block, storage, dict(enumerate(own)), None)
         _encode_images(block, name, feature, contents, shown=own)
     encoded = _finished(block)
-    for name in columns:
+    _count_cells(plan, encoded, columns)
+    return encoded
+
+
+def _count_cells(plan: Plan, encoded: EncodedBlock, names: Iterable[str]) -> None:
+    for name in names:
         counted = encoded.cells.setdefault(name, ColumnStatistics())
         counted.add(plan.schema.features[name], encoded.columns[name])
-    return encoded
 
 
 def _place_in(place_of: Callable[[int, str], ReportEntry], name: str, index: int) -> ReportEntry:
@@ -135,10 +153,9 @@ def _place_in(place_of: Callable[[int, str], ReportEntry], name: str, index: int
 
 
 def _encode_column(block: _Block, name: str, feature: Feature, keys: Sequence[bytes]) -> None:
-    default = "label" if isinstance(feature, ClassLabelFeature) else name
-    column = feature.from_ or default
+    column = file_schema.column_of(name, feature)
     values = image_folder.source_column(column, list(keys), block.plan.layout)
-    assert not isinstance(feature, (ImageFeature, MaskFeature))
+    assert not isinstance(feature, (ImageFeature, MaskFeature, TokensFeature))
     encoded = feature.encode(values)
     for index, reason in encoded.faults.items():
         if column == "label" and not values[index].as_py():
@@ -146,6 +163,46 @@ def _encode_column(block: _Block, name: str, feature: Feature, keys: Sequence[by
         else:
             block.reject(index, f"{name}: {reason}")
     block.columns[name] = encoded.values
+
+
+def _read_texts(
+    block: _Block, storage: Storage, keys: Sequence[bytes], sizes: Sequence[int]
+) -> pa.LargeBinaryArray:
+    """Return the text of each document; reject those that do not fit, and set others apart."""
+    contents: list[bytes] = [b""] * block.num_records
+    for index, content in _contents(block, storage, dict(enumerate(keys)), sizes):
+        if _is_as_listed(block, index, content, sizes):
+            contents[index] = content
+    texts = documents.texts_of(contents, block.plan.request.source.text)
+    block.left_out = {i: word for i, word in texts.left_out.items() if i not in block.faults}
+    for index, reason in texts.faults.items():
+        block.reject(index, reason)
+    return texts.values
+
+
+def _encode_text(block: _Block, name: str, feature: Feature, text: pa.LargeBinaryArray) -> None:
+    """Encode what is made of the text of documents."""
+    if isinstance(feature, TokensFeature):
+        encoded = encode_tokens(block.plan, name, text)
+    else:
+        assert isinstance(feature, (TextFeature, BytesFeature))
+        encoded = feature.encode(text)
+    for index, reason in encoded.faults.items():
+        block.reject(index, f"{name}: {reason}")
+    block.columns[name] = encoded.values
+
+
+def _is_as_listed(block: _Block, index: int, content: bytes, sizes: Sequence[int]) -> bool:
+    """Say whether a file has the size it was listed with; else reject it."""
+    if len(content) == sizes[index]:
+        return True
+    block.reject(
+        index,
+        f"changed while it was converted ({sizes[index]} bytes when listed, "
+        f"{len(content)} when read)",
+        unreadable=True,
+    )
+    return False
 
 
 def _pattern_paths(block: _Block, feature: Feature, keys: Sequence[bytes]) -> dict[int, bytes]:
@@ -216,13 +273,7 @@ def _encode_images(
 
     # A loop over records: each picture is one call of a library, nothing is shared.
     for index, content in found:
-        if sizes is not None and len(content) != sizes[index]:
-            block.reject(
-                index,
-                f"changed while it was converted ({sizes[index]} bytes when listed, "
-                f"{len(content)} when read)",
-                unreadable=True,
-            )
+        if sizes is not None and not _is_as_listed(block, index, content, sizes):
             continue
         try:
             prepared = prepare(content)
@@ -261,8 +312,8 @@ def _encode_files(
 def _check_mask_sizes(block: _Block) -> None:
     """Reject a record whose mask has not the size of its picture."""
     schema = block.plan.schema
-    image = next(n for n, f in schema.features_of(ImageFeature).items() if f.from_ is None)
     for mask in schema.features_of(MaskFeature):
+        image = next(n for n, f in schema.features_of(ImageFeature).items() if f.from_ is None)
         pairs = zip(block.source_sizes[image], block.source_sizes[mask], strict=True)
         for index, (wanted, found) in enumerate(pairs):
             if wanted and found and wanted != found:
@@ -277,15 +328,16 @@ def _finished(block: _Block) -> EncodedBlock:
     """Drop the rejected records, and count the others."""
     columns: dict[str, pa.Array | ExternalBytes] = dict(block.columns)
     contents, formats = block.contents, block.formats
-    if block.faults:
-        keep = [index for index in range(block.num_records) if index not in block.faults]
+    dropped = {*block.faults, *block.left_out}
+    if dropped:
+        keep = [index for index in range(block.num_records) if index not in dropped]
         columns = {
             name: column.take(pa.array(keep, pa.int64())) for name, column in block.columns.items()
         }
         contents = {name: [values[i] for i in keep] for name, values in contents.items()}
         formats = {name: [values[i] for i in keep] for name, values in formats.items()}
-    remarks = [entry for index, entry in block.remarks if index not in block.faults]
-    statistics = _statistics(block.plan, columns, formats)
+    remarks = [entry for index, entry in block.remarks if index not in dropped]
+    statistics = block_statistics(block.plan, columns, formats)
     for name, values in contents.items():
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
         columns[name] = ExternalBytes(lengths)
@@ -294,83 +346,8 @@ def _finished(block: _Block) -> EncodedBlock:
         contents=contents,
         entries=[*block.faults.values(), *remarks],
         statistics=statistics,
-        num_records=block.num_records - len(block.faults),
+        num_records=block.num_records - len(dropped),
         num_bytes=block.num_bytes,
         recoded=block.recoded,
+        left_out=Counter(block.left_out.values()),
     )
-
-
-def _statistics(
-    plan: Plan, columns: Mapping[str, Any], formats: Mapping[str, list[str]]
-) -> dict[str, Any]:
-    """Count pictures, and of image folders labels and texts; sums become means at the end."""
-    statistics: dict[str, Any] = {}
-    for name, feature in plan.schema.features.items():
-        if name in formats:
-            heights, widths = (
-                np.asarray(columns[f"{name}_{side}"]) for side in ("height", "width")
-            )
-            statistics[name] = {
-                "values": len(heights),
-                "formats": dict(sorted(Counter(formats[name]).items())),
-            }
-            if len(heights):
-                statistics[name] |= {
-                    "max_shorter_side": int(np.minimum(heights, widths).max()),
-                    "min_height": int(heights.min()),
-                    "max_height": int(heights.max()),
-                    "sum_height": int(heights.sum()),
-                    "min_width": int(widths.min()),
-                    "max_width": int(widths.max()),
-                    "sum_width": int(widths.sum()),
-                }
-        elif plan.table is None and isinstance(feature, ClassLabelFeature):
-            counts = feature.count(columns[name])
-            statistics[name] = {"values": sum(counts), "counts": counts}
-        elif plan.table is None and isinstance(feature, TextFeature) and len(columns[name]):
-            text = columns[name].cast(pa.large_binary()).view(pa.large_string())
-            lengths = np.asarray(pc.utf8_length(text), dtype=np.int64)
-            statistics[name] = {
-                "values": len(lengths),
-                "min_length": int(lengths.min()),
-                "max_length": int(lengths.max()),
-                "sum_length": int(lengths.sum()),
-            }
-    return statistics
-
-
-def merged_statistics(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the statistics of several blocks or shards together; the order does not matter."""
-    merged: dict[str, Any] = {}
-    for part in parts:
-        for name, found in part.items():
-            into = merged.setdefault(name, {})
-            for key, value in found.items():
-                if key == "counts":
-                    before = into.get(key, [0] * len(value))
-                    into[key] = [a + b for a, b in zip(before, value, strict=True)]
-                elif key == "formats":
-                    counts = Counter(into.get(key, {}))
-                    counts.update(value)
-                    into[key] = dict(sorted(counts.items()))
-                elif key == "values" or key.startswith("sum_"):
-                    into[key] = into.get(key, 0) + value
-                else:
-                    choose = min if key.startswith("min_") else max
-                    into[key] = choose(into[key], value) if key in into else value
-    return {name: dict(sorted(found.items())) for name, found in sorted(merged.items())}
-
-
-def with_means(statistics: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return merged statistics as the manifest holds them: means in place of sums."""
-    return {
-        name: dict(
-            sorted(
-                (f"mean_{key.removeprefix('sum_')}", value / found["values"])
-                if key.startswith("sum_")
-                else (key, value)
-                for key, value in found.items()
-            )
-        )
-        for name, found in statistics.items()
-    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,15 +24,23 @@ from tfrec_tools.errors import (
     counted,
     listed,
 )
-from tfrec_tools.manifest import MANIFEST_NAME, FileInfo, Manifest, ShardInfo, SplitInfo, crc_text
+from tfrec_tools.manifest import (
+    MANIFEST_NAME,
+    FileInfo,
+    Manifest,
+    ShardInfo,
+    SplitInfo,
+    crc_text,
+    left_out_text,
+)
 from tfrec_tools.plan import Plan
 from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, faults_error
 from tfrec_tools.request import IfExists, OnError, Request
 from tfrec_tools.schema import ClassLabelFeature
 from tfrec_tools.shard_names import index_name
-from tfrec_tools.stages.encoding import merged_statistics, with_means
-from tfrec_tools.stages.table_encoding import UnitResult, is_unknown_class
+from tfrec_tools.stages.file_statistics import merged_statistics, with_means
+from tfrec_tools.stages.unit_results import UnitResult, is_unknown_class
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, open_storage
 from tfrec_tools.survey import Survey
@@ -213,17 +222,16 @@ def publish(
         error = too_many_rejected(plan, every)
     if error is not None:
         raise error
+    left_out = _left_out(ordered, units)
     num_written = sum(result.num_records for result in ordered)
     num_faults = sum(len(result.faults) for result in ordered) + len(rejected)
-    if num_written + num_faults != plan.num_files:
-        raise DatasetError(
-            f"every input must be written or rejected ({plan.num_files} were listed, "
-            f"{num_written} written, {num_faults} rejected); run the conversion again"
-        )
+    _check_counts(plan, ordered, units, num_faults, left_out)
     if not num_written:
-        raise SourceError(f"all {counted(num_faults, 'input')} were rejected; nothing is written")
+        number = counted(num_faults + sum(left_out.values()), "input")
+        what = f"left out or rejected ({left_out_text(left_out)})" if left_out else "rejected"
+        raise SourceError(f"all {number} were {what}; nothing is written")
     output = open_storage(plan.request.output)
-    manifest = _manifest(plan, ordered, units, num_faults + len(unlisted))
+    manifest = _manifest(plan, ordered, units, num_faults + len(unlisted), left_out)
     side_files = interop.tfds_files(manifest) | {
         "schema.pbtxt": interop.schema_pbtxt(manifest),
         REPORT_NAME: _report([*unlisted, *rejected], ordered),
@@ -233,8 +241,39 @@ def publish(
     return manifest
 
 
+def _left_out(results: Sequence[ShardResult], units: UnitResult | None) -> dict[str, int]:
+    """Return how many records were left out, by the word that says why."""
+    left_out: Counter[str] = Counter(units.left_out if units is not None else {})
+    for result in results:
+        left_out.update(result.left_out)
+    return dict(sorted(left_out.items()))
+
+
+def _check_counts(
+    plan: Plan,
+    results: Sequence[ShardResult],
+    units: UnitResult | None,
+    num_faults: int,
+    left_out: Mapping[str, int],
+) -> None:
+    """Raise DatasetError unless every input is in the shards, rejected, or left out."""
+    num_written = sum(result.num_records for result in results)
+    if units is not None:  # whose records are more or less than the inputs where they are packed
+        num_written += units.num_taken - sum(units.num_records.values())
+    if num_written + num_faults + sum(left_out.values()) != plan.num_files:
+        more = f", {sum(left_out.values())} left out" if left_out else ""
+        raise DatasetError(
+            f"every input must be written or rejected ({plan.num_files} were listed, "
+            f"{num_written} written, {num_faults} rejected{more}); run the conversion again"
+        )
+
+
 def _manifest(
-    plan: Plan, results: Sequence[ShardResult], units: UnitResult | None, num_rejected: int
+    plan: Plan,
+    results: Sequence[ShardResult],
+    units: UnitResult | None,
+    num_rejected: int,
+    left_out: Mapping[str, int],
 ) -> Manifest:
     codecs: dict[str, str] = dict(plan.codecs)
     for result in results:
@@ -272,6 +311,8 @@ def _manifest(
         num_rejected=num_rejected,
         ignored=plan.ignored,
         codecs=codecs,
+        left_out=left_out,
+        num_dropped_tokens=units.num_dropped_tokens if units is not None else 0,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -17,7 +19,9 @@ from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry, ShardResult, key
 from tfrec_tools.request import OnError
 from tfrec_tools.shard_files import ShardWriter, shard_writer
 from tfrec_tools.shard_names import ShardId, index_name
-from tfrec_tools.stages.encoding import EncodedBlock, encode_block, merged_statistics
+from tfrec_tools.sources import documents
+from tfrec_tools.stages.encoding import EncodedBlock, encode_block
+from tfrec_tools.stages.file_statistics import merged_statistics
 from tfrec_tools.stages.publishing import SIDECAR_SUFFIX, staging_folder
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.storage import Storage, open_storage
@@ -41,7 +45,7 @@ def write_shard(
     other files are still checked until 20 faults are found (one with ``fail_fast``). Such a
     shard leaves no file.
     """
-    source = open_storage(plan.request.source.root)
+    source = documents.file_storage(plan.request)
     blocks = _blocks(plan, source, files, on_progress)
     return write_staged_shard(plan, shard, shard_fingerprint(plan, files), blocks)
 
@@ -60,7 +64,7 @@ def write_staged_shard(
     index_path = None if plan.request.compression else index_name(path.decode()).encode()
     try:
         with shard_writer(output, path, index_path) as writer:
-            entries, statistics, cells, recoded = _write_blocks(plan, writer, blocks)
+            sums = _write_blocks(plan, writer, blocks)
     except _FaultFoundError as found:
         output.remove(path)
         if index_path is not None:
@@ -76,10 +80,11 @@ def write_staged_shard(
         crc32c=writer.crc32c,
         index_bytes=writer.index_bytes,
         index_crc32c=writer.index_crc32c,
-        entries=tuple(sorted(entries)),
-        statistics=statistics,
-        cells={name: found.to_plain() for name, found in cells.items()},
-        codecs=images.codec_versions() if recoded else {},
+        entries=tuple(sorted(sums.entries)),
+        statistics=merged_statistics(sums.statistics),
+        cells={name: found.to_plain() for name, found in sums.cells.items()},
+        codecs=images.codec_versions() if sums.recoded else {},
+        left_out=dict(sorted(sums.left_out.items())),
     )
     sidecar = json.dumps(dataclasses.asdict(result), sort_keys=True).encode()
     sealed = b"%08x\n%s" % (crc32c(sidecar), sidecar)
@@ -156,6 +161,17 @@ def _blocks(
 ) -> Iterator[EncodedBlock]:
     """Yield the shard's records encoded, in blocks that bound the memory."""
     sizes = files.column("num_bytes").to_pylist()
+    for start, stop in block_slices(sizes):
+        keys = keys_of(files.slice(start, stop - start))
+        block = encode_block(plan, source, keys, sizes[start:stop])
+        if on_progress is not None:
+            num_faults = sum(entry.is_fault for entry in block.entries)
+            on_progress(stop - start, sum(sizes[start:stop]), num_faults)
+        yield block
+
+
+def block_slices(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield (start, stop) of files that are read at once, by their listed sizes in bytes."""
     start = 0
     while start < len(sizes):
         stop, num_bytes = start, 0
@@ -166,35 +182,38 @@ def _blocks(
         ):
             num_bytes += sizes[stop]
             stop += 1
-        keys = keys_of(files.slice(start, stop - start))
-        block = encode_block(plan, source, keys, sizes[start:stop])
-        if on_progress is not None:
-            on_progress(stop - start, num_bytes, stop - start - block.num_records)
-        yield block
+        yield start, stop
         start = stop
 
 
-def _write_blocks(
-    plan: Plan, writer: ShardWriter, blocks: Iterator[Block]
-) -> tuple[list[ReportEntry], dict[str, object], dict[str, ColumnStatistics], bool]:
-    entries: list[ReportEntry] = []
-    cells: dict[str, ColumnStatistics] = {}
-    statistics: list[dict[str, object]] = []
-    recoded = False
+@dataclass(slots=True)
+class _Sums:
+    """What the blocks of a shard add up to."""
+
+    entries: list[ReportEntry] = field(default_factory=list)
+    statistics: list[dict[str, object]] = field(default_factory=list)
+    cells: dict[str, ColumnStatistics] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    recoded: bool = False
+
+
+def _write_blocks(plan: Plan, writer: ShardWriter, blocks: Iterator[Block]) -> _Sums:
+    sums = _Sums()
     fail = plan.request.on_error is OnError.FAIL
     for block in blocks:
         if not isinstance(block, EncodedBlock):
             writer.append_frames(block)
             continue
-        entries += block.entries
+        sums.entries += block.entries
         if fail and any(entry.is_fault for entry in block.entries):
-            raise _FaultFoundError([entry for entry in entries if entry.is_fault])
+            raise _FaultFoundError([entry for entry in sums.entries if entry.is_fault])
         _append(writer, block)
-        statistics.append(block.statistics)
-        recoded |= block.recoded
+        sums.statistics.append(block.statistics)
+        sums.recoded |= block.recoded
+        sums.left_out.update(block.left_out)
         for name, found in block.cells.items():
-            cells.setdefault(name, ColumnStatistics()).merge(found)
-    return entries, merged_statistics(statistics), cells, recoded
+            sums.cells.setdefault(name, ColumnStatistics()).merge(found)
+    return sums
 
 
 def _append(writer: ShardWriter, block: EncodedBlock) -> None:

@@ -19,6 +19,9 @@ from pyarrow import ipc
 from tfrec_tools.errors import DatasetError
 from tfrec_tools.storage import reason_of
 
+RANK_HIGH, RANK_LOW, FRAME = "rank_high", "rank_low", "frame"
+"""Columns of a spilled batch: a record's rank, and the record with its frame."""
+
 CHUNK_BYTES = 24 << 20
 """Encoded bytes that are gathered before they are written, grouped by range."""
 
@@ -48,10 +51,11 @@ class SpillWriter:
 
     def add(self, batch: pa.RecordBatch, bins: NDArray[np.int64]) -> None:
         """Keep a batch, whose i-th record belongs to the range ``bins[i]``."""
+        if self._pending_bytes >= CHUNK_BYTES:
+            # Now rather than at once: what the last batch was made of is gone by now.
+            self.flush()
         self._pending.append((batch, bins))
         self._pending_bytes += batch.nbytes
-        if self._pending_bytes >= CHUNK_BYTES:
-            self.flush()
 
     def flush(self) -> None:
         """Write what is pending. Raises DatasetError if it cannot be written."""

@@ -10,22 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tfrec_tools import example_codec, placement, record_framing, splitting
+from tfrec_tools import example_codec, placement, record_framing
 from tfrec_tools.plan import Plan
-from tfrec_tools.records import MAX_LISTED_FAULTS, Action, ReportEntry, path_text
-from tfrec_tools.request import OnError, Order
+from tfrec_tools.records import MAX_LISTED_FAULTS, ReportEntry
+from tfrec_tools.request import OnError
 from tfrec_tools.schema import (
     ClassLabelFeature,
     EncodedColumn,
     Feature,
     ImageFeature,
     NumberFeature,
+    TokensFeature,
     encode_cells,
     encode_packed,
 )
@@ -33,12 +34,16 @@ from tfrec_tools.schema.cells import shown
 from tfrec_tools.schema.class_label import UNKNOWN_CLASS
 from tfrec_tools.sources import table_source
 from tfrec_tools.sources.references import reference_paths
-from tfrec_tools.stages.spilling import Spill, SpillWriter
-from tfrec_tools.stages.table_reading import is_utf8, labels_of
+from tfrec_tools.stages import token_packing
+from tfrec_tools.stages.spilling import FRAME, RANK_HIGH, RANK_LOW, SpillWriter
+from tfrec_tools.stages.table_placing import bins_of, place_records
+from tfrec_tools.stages.table_reading import is_utf8
+from tfrec_tools.stages.tokenizing import encode_tokens
+from tfrec_tools.stages.unit_results import UnitResult, count_unknown, entries_of
 from tfrec_tools.statistics import ColumnStatistics
+from tfrec_tools.table_schema import packed_feature
 from tfrec_tools.tables import CellFault, TableBatch, TableUnit
 
-RANK_HIGH, RANK_LOW, FRAME = "rank_high", "rank_low", "frame"
 KEY, ROW = "key", "row"
 VALUE, REFERENCE = "value:", "reference:"
 """Columns of a spilled batch; what a record's features hold, and the files they name."""
@@ -47,48 +52,6 @@ _ENCODING_ADVICE = "--encoding, such as cp1252"
 
 OnProgress = Callable[[int, int, int], None]
 """Called after each batch with the records, bytes and rejected records that it added."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitResult:
-    """What encoding one unit gave; per split how many records, and their statistics.
-
-    ``unknown``: labels that are no classes, with their counts, per feature.
-    """
-
-    index: int
-    spill: Spill | None = None
-    num_records: Mapping[str, int] = field(default_factory=dict)
-    num_rejected: int = 0
-    statistics: Mapping[str, Mapping[str, ColumnStatistics]] = field(default_factory=dict)
-    entries: tuple[ReportEntry, ...] = ()
-    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-
-
-def folded(units: UnitResult, unit: UnitResult) -> UnitResult:
-    """Return the results of the units so far with that of the next one, spills left out.
-
-    Folded in order, statistics are the same on every engine, and there is one set of them
-    whatever the number of units.
-    """
-    counts = dict(units.num_records)
-    for name, number in unit.num_records.items():
-        counts[name] = counts.get(name, 0) + number
-    merged_statistics = {name: dict(found) for name, found in units.statistics.items()}
-    for split, found in unit.statistics.items():
-        into = merged_statistics.setdefault(split, {})
-        for name, column in found.items():
-            into.setdefault(name, ColumnStatistics()).merge(column)
-    unknown = {name: dict(labels) for name, labels in units.unknown.items()}
-    _count_unknown(unknown, unit.unknown)
-    return UnitResult(
-        index=unit.index,
-        num_records=counts,
-        num_rejected=units.num_rejected + unit.num_rejected,
-        statistics=merged_statistics,
-        entries=(*units.entries, *unit.entries),
-        unknown=unknown,
-    )
 
 
 @dataclass(slots=True)
@@ -111,6 +74,8 @@ def encode_unit(
     up after 20 (one with ``fail_fast``); unknown labels are looked for to its end.
     """
     assert plan.table is not None
+    if packed_feature(plan.schema) is not None:
+        return token_packing.pack_unit(plan, unit, spill_path, on_progress)
     fail = plan.request.on_error is OnError.FAIL
     limit = 1 if plan.request.fail_fast else MAX_LISTED_FAULTS
     columns = _columns(plan)
@@ -120,6 +85,7 @@ def encode_unit(
     counts: dict[str, int] = {}
     statistics: dict[str, dict[str, ColumnStatistics]] = {}
     unknown: dict[str, dict[str, int]] = {}
+    left_out: Counter[str] = Counter()
     num_rejected = first_index = 0
     for part in unit.parts:
         bytes_per_record = part.num_bytes / max(part.num_records, 1)
@@ -127,22 +93,23 @@ def encode_unit(
             found = _encode(plan, batch)
             number = len(found.faults) + len(batch.rejected)
             num_rejected += number
-            _count_unknown(unknown, found.unknown)
+            left_out.update(batch.left_out)
+            count_unknown(unknown, found.unknown)
             if len(entries) < limit or not fail:
-                entries += _entries(batch, [*batch.rejected, *found.faults])
+                entries += entries_of(plan, batch, [*batch.rejected, *found.faults])
             if on_progress is not None:
-                size = int(bytes_per_record * (len(batch) + len(batch.rejected)))
-                on_progress(len(batch) + len(batch.rejected), size, number)
+                size = int(bytes_per_record * batch.num_seen)
+                on_progress(batch.num_seen, size, number)
             if fail and entries and not unknown and len(entries) >= limit:
                 break
             if not (fail and (entries or unknown)) and len(found.kept):
-                split, ranks = _place(plan, unit, batch, found.kept, first_index)
+                split, ranks = place_records(plan, unit, batch, found.kept, first_index)
                 for index, name in enumerate(plan.splits.names):
                     here = split == index
                     counts[name] = counts.get(name, 0) + int(np.count_nonzero(here))
                     if not found.references:  # else counted once it is known which ones fit
                         _count(plan, statistics.setdefault(name, {}), found.columns, here)
-                writer.add(_spilled(batch, found, ranks), _bins(plan, split, ranks))
+                writer.add(_spilled(batch, found, ranks), bins_of(plan, split, ranks))
         first_index += part.num_records
     return UnitResult(
         index=unit.index,
@@ -152,6 +119,8 @@ def encode_unit(
         statistics=statistics,
         entries=tuple(sorted(entries)[:limit] if fail else sorted(entries)),
         unknown=unknown,
+        left_out=left_out,
+        num_taken=sum(counts.values()),
     )
 
 
@@ -186,6 +155,9 @@ def _encode(plan: Plan, batch: TableBatch) -> _Encoded:
             cells = [(column, batch.columns[column]) for column in inputs]
             encoded = encode_packed(feature, cells, decimal=decimal)
             column = ""
+        elif isinstance(feature, TokensFeature):
+            encoded = encode_tokens(plan, name, batch.columns[inputs[0]])
+            column = inputs[0]
         else:
             encoded = encode_cells(feature, batch.columns[inputs[0]], decimal=decimal)
             column = inputs[0]
@@ -256,26 +228,6 @@ def _shown(value: pa.Scalar) -> str:
     return repr(raw.decode("utf-8", "backslashreplace") if isinstance(raw, bytes) else raw)
 
 
-def _count_unknown(into: dict[str, dict[str, int]], found: Mapping[str, Mapping[str, int]]) -> None:
-    for name, labels in found.items():
-        counts = into.setdefault(name, {})
-        for label, number in labels.items():
-            counts[label] = counts.get(label, 0) + number
-
-
-def _entries(batch: TableBatch, faults: list[CellFault]) -> list[ReportEntry]:
-    path = path_text(batch.key)
-    return [
-        ReportEntry(path, Action.SKIPPED.value, fault.reason, row=fault.row, column=fault.column)
-        for fault in faults
-    ]
-
-
-def is_unknown_class(entry: ReportEntry) -> bool:
-    """Say whether the record was rejected for a label that is no class."""
-    return UNKNOWN_CLASS in entry.reason
-
-
 def _count(
     plan: Plan,
     statistics: dict[str, ColumnStatistics],
@@ -289,79 +241,6 @@ def _count(
     for name, values in columns.items():
         own = values if mask is None else values.filter(mask)
         statistics.setdefault(name, ColumnStatistics()).add(plan.schema.features[name], own)
-
-
-def _place(
-    plan: Plan, unit: TableUnit, batch: TableBatch, kept: NDArray[np.int64], first_index: int
-) -> tuple[NDArray[np.int64], placement.Ranks]:
-    """Return split index and rank of the records that were kept."""
-    positions = batch.positions[kept]
-    global_positions = unit.first_position + first_index + batch.indices[kept]
-    split = _splits(plan, unit, batch, kept, global_positions)
-    if plan.request.order is not Order.SOURCE:
-        return split, placement.ranks_in_file(batch.key, positions, seed=plan.request.seed)
-    assert plan.table is not None
-    starts = np.array((0, *plan.table.cuts[:-1]), dtype=np.int64)
-    high, low = np.zeros(len(split), np.uint64), np.zeros(len(split), np.uint64)
-    group = split if len(plan.num_positions) > 1 else np.zeros_like(split)
-    for index, num_positions in enumerate(plan.num_positions):
-        here = np.flatnonzero(group == index)
-        own = global_positions[here] - (starts[index] if plan.table.cuts else 0)
-        high[here], low[here] = placement.source_order_ranks(own, num_positions)
-    return split, placement.Ranks(high, low)
-
-
-def _splits(
-    plan: Plan,
-    unit: TableUnit,
-    batch: TableBatch,
-    kept: NDArray[np.int64],
-    global_positions: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    rule = plan.splits
-    assert plan.table is not None
-    match rule.method:
-        case "one":
-            return np.zeros(len(kept), dtype=np.int64)
-        case "files" | "folders":
-            return np.full(len(kept), rule.names.index(unit.split or ""), dtype=np.int64)
-        case "order":
-            return np.searchsorted(np.array(plan.table.cuts[:-1]), global_positions, side="right")
-        case "hash" if rule.by is not None:
-            # Equal values have one hash: it is computed per distinct value.
-            values = labels_of(batch.columns[rule.by].take(pa.array(kept)))
-            distinct = {value: number for number, value in enumerate(dict.fromkeys(values))}
-            hashes = placement.split_hashes(distinct, seed=rule.seed)
-            which = np.fromiter((distinct[value] for value in values), np.int64, len(values))
-            return np.asarray(splitting.splits_of_hashes(rule, hashes[which], None), np.int64)
-    hashes = placement.split_hashes_in_file(batch.key, batch.positions[kept], seed=rule.seed)
-    labels = None
-    if rule.stratify is not None:
-        (column,) = plan.table.inputs[rule.stratify]
-        labels = labels_of(batch.columns[column].take(pa.array(kept)))
-    return np.asarray(splitting.splits_of_hashes(rule, hashes, labels), np.int64)
-
-
-def bin_starts(plan: Plan) -> NDArray[np.int64]:
-    """Return the number of the first range of each split, and the number of all at the end."""
-    assert plan.table is not None
-    sizes = [
-        shards * ranges
-        for shards, ranges in zip(plan.num_shards, plan.table.num_ranges, strict=True)
-    ]
-    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-
-
-def _bins(plan: Plan, split: NDArray[np.int64], ranks: placement.Ranks) -> NDArray[np.int64]:
-    """Return the range that each record falls in, counted over all splits."""
-    starts = bin_starts(plan)
-    bins = np.zeros(len(split), dtype=np.int64)
-    for index in range(len(plan.num_shards)):
-        here = np.flatnonzero(split == index)
-        own = placement.Ranks(ranks.high[here], ranks.low[here])
-        number = int(starts[index + 1] - starts[index])
-        bins[here] = starts[index] + placement.shard_indices(own, number)
-    return bins
 
 
 def _spilled(batch: TableBatch, found: _Encoded, ranks: placement.Ranks) -> pa.RecordBatch:

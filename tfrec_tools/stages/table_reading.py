@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tfrec_tools import images, inference, placement, table_plan, table_survey
+from tfrec_tools import images, inference, placement, table_plan, table_survey, tokenization
 from tfrec_tools.errors import RequestError
 from tfrec_tools.plan import Plan, dataset_name
 from tfrec_tools.request import Request
+from tfrec_tools.schema import TokensFeature
 from tfrec_tools.schema.cells import is_text, plain
 from tfrec_tools.sources import references, table_source
 from tfrec_tools.sources.table_source import ScanTask
@@ -64,9 +65,22 @@ def survey_unit(request: Request, table: Table, needs: SurveyNeeds, unit: TableU
                         _reference_bytes(storage, batch.columns[column], root)
                         for column, root in needs.references
                     ),
+                    words={
+                        name: tokenization.count_words(
+                            _tokens_feature(request, name), batch.columns[column]
+                        )
+                        for name, column in needs.words
+                    },
                 )
             )
     return table_survey.merge(surveys)
+
+
+def _tokens_feature(request: Request, name: str) -> TokensFeature:
+    assert request.schema is not None
+    feature = request.schema.features[name]
+    assert isinstance(feature, TokensFeature)
+    return feature
 
 
 def labels_of(column: pa.Array) -> list[bytes]:
@@ -130,17 +144,29 @@ def _reference_bytes(storage: Storage, column: pa.Array, root: str) -> int:
 
 def resolve_table(request: Request, surveyed: SurveyedTable) -> Plan:
     """Return the plan that request, table and survey make."""
+    asked = request
+    if request.schema is not None and request.schema.features_of(TokensFeature):
+        schema = tokenization.resolved(request.schema)
+        schema = tokenization.with_vocabularies(schema, surveyed.survey.words)
+        request = dataclasses.replace(request, schema=schema)
     if request.name is None and (request.schema is None or request.schema.name is None):
         name = base_name(request.source.root).lstrip(".").partition(".")[0]
         named = dataclasses.replace(request, name=dataset_name(name or "dataset"))
         if any(sign in name for sign in "*?["):
             named = dataclasses.replace(request, name="dataset")
         request = named
-    return table_plan.resolve_table(request, surveyed, images.codec_versions())
+    plan = table_plan.resolve_table(request, surveyed, images.codec_versions())
+    # Workers find the tokenizers' files where the request says they are.
+    request = dataclasses.replace(plan.request, schema=asked.schema)
+    return dataclasses.replace(plan, request=request)
 
 
 def refuse_options(request: Request) -> None:
-    """Raise RequestError for options that mean nothing for a table."""
+    """Raise RequestError for options that mean nothing of no table, or a tokenizer that is none."""
+    if request.schema is not None:
+        tokenization.resolved(request.schema)  # now rather than after all was looked through
+    if request.source.labels is not None and request.source.kind == "text":
+        raise RequestError("--labels and --no-labels go with documents in folders, not with lines")
     if request.source.labels is not None:
         raise RequestError("--labels and --no-labels go with image folders, not with tables")
     if request.schema is not None and (request.source.columns or request.source.target):

@@ -16,17 +16,14 @@ from tfrec_tools.sources import table_source
 from tfrec_tools.stages import spilling
 from tfrec_tools.stages.encoding import EncodedBlock, encode_references
 from tfrec_tools.stages.shard_writing import write_staged_shard
-from tfrec_tools.stages.spilling import Spill
+from tfrec_tools.stages.spilling import FRAME, RANK_HIGH, RANK_LOW, Spill
 from tfrec_tools.stages.table_encoding import (
-    FRAME,
     KEY,
-    RANK_HIGH,
-    RANK_LOW,
     REFERENCE,
     ROW,
     VALUE,
-    bin_starts,
 )
+from tfrec_tools.stages.table_placing import bin_starts
 from tfrec_tools.tables import TableUnit
 
 BLOCK_RECORDS = 256
@@ -59,7 +56,7 @@ def table_fingerprint(plan: Plan, units: Sequence[TableUnit], shard: ShardId) ->
     digest = hashlib.blake2b(digest_size=16, person=b"tfrec.shard")
     digest.update(f"{plan.fingerprint()} {shard.split} {shard.index}".encode())
     for unit in units:
-        for part in unit.parts:
+        for part in (own for parts in unit.parts for own in (parts, *parts.beside)):
             numbers = (part.start, part.stop, part.num_records, part.content_crc32c)
             digest.update(part.file.key + b"\0" + repr((part.file.num_bytes, *numbers)).encode())
     return digest.hexdigest()
