@@ -20,6 +20,7 @@ NUM_SHOWN_CHARS = 2_000
 _METER = Path(__file__).with_name("process_meter.py")
 _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "2",  # TensorFlow's start-up chatter
+    "PYTHONDONTWRITEBYTECODE": "",  # modules are compiled once, as they are in an installation
     "CUDA_VISIBLE_DEVICES": "-1",  # input pipelines are compared, on the CPU
 }
 

@@ -36,6 +36,7 @@ from tfrec_tools.schema import (
     Schema,
     SourceDefaults,
     SplitsSpec,
+    TokensFeature,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -76,8 +77,9 @@ def blocks() -> Iterator[Block]:
 BLOCKS = list(blocks())
 YAML_BLOCKS = [block for block in BLOCKS if block.language == "yaml"]
 PYTHON_BLOCKS = [block for block in BLOCKS if block.language == "python"]
-TABLE_CONSOLE_BLOCKS = [b for b in BLOCKS if (b.page, b.language) == ("tables.md", "console")]
-TABLE_PYTHON_BLOCKS = [b for b in PYTHON_BLOCKS if b.page == "tables.md"]
+RUN_PAGES = ("tables.md", "text.md")
+RUN_CONSOLE_BLOCKS = [b for b in BLOCKS if b.page in RUN_PAGES and b.language == "console"]
+RUN_PYTHON_BLOCKS = [b for b in PYTHON_BLOCKS if b.page in RUN_PAGES]
 
 
 @pytest.fixture(scope="module")
@@ -161,12 +163,14 @@ class TestSchemas:
     """Every schema shown is one, and every option of every kind is described."""
 
     @pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
-    def test_shown_schemas_can_be_planned(self, tmp_path, block) -> None:
+    def test_shown_schemas_can_be_planned(self, tmp_path, monkeypatch, block) -> None:
+        monkeypatch.chdir(tmp_path)
         schema = schema_files.parse_schema(yaml.safe_load(block.text), origin=str(block))
         plan_of(tmp_path, schema)
 
     @pytest.mark.parametrize("name", ready_schemas())
-    def test_ready_schemas_can_be_planned(self, tmp_path, name) -> None:
+    def test_ready_schemas_can_be_planned(self, tmp_path, monkeypatch, name) -> None:
+        monkeypatch.chdir(tmp_path)
         schema = schema_files.load_schema(str(ready_schemas()[name]))
         plan_of(tmp_path, schema)
         assert f"{name}: " in SCHEMA
@@ -207,7 +211,10 @@ def folder_for_examples(root: Path) -> Path:
 
 
 def plan_of(root: Path, schema: Schema) -> None:
-    """Resolve what a conversion would do; no image is opened."""
+    """Resolve what a conversion would do; no image is opened. Works in the folder ``root``."""
+    if schema.source.kind == "text":
+        plan_of_text(root, schema)
+        return
     if is_of_table(schema):
         plan_of_table(root, schema)
         return
@@ -238,6 +245,7 @@ CELLS = {
     "float64": "0.5",
     "bool": "yes",
     "timestamp": "2024-05-01",
+    "tokens": "some words",
 }
 """A cell that fits each kind of feature."""
 
@@ -263,12 +271,37 @@ def plan_of_table(root: Path, schema: Schema) -> None:
     table = root / "train.csv"
     table.write_text("".join(f"{mark.join(line)}\n" for line in lines), "utf-8")
     (root / "a.jpg").touch()
-    request = make_table_request(table, root / "out", schema)
+    csv = {"header": schema.source.header is not False}
+    request = make_request(table, root / "out", schema, kind="csv", csv=csv)
     _, plan = local_engine.plan_table(request)
     assert plan.num_files == 1
 
 
-def make_table_request(table: Path, output: Path, schema: Schema) -> Request:
+def plan_of_text(root: Path, schema: Schema) -> None:
+    """Resolve the conversion of a few text files, with the tokenizers that are named."""
+    names = [f"corpus/{label}/{number}.txt" for label in ("neg", "pos") for number in range(10)]
+    if schema.source.parallel is not None:
+        names = [f"corpus/words.{ending}" for ending in schema.source.parallel]
+    for path in map(root.joinpath, names):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("some words\n")
+    for feature in schema.features_of(TokensFeature).values():
+        if feature.tokenizer is not None:
+            library = pytest.importorskip("tokenizers")
+            model = library.models.WordLevel({"<unk>": 0}, unk_token="<unk>")
+            tokenizer = library.Tokenizer(model)
+            tokenizer.add_special_tokens([feature.end_token or "<end>"])
+            tokenizer.save(feature.tokenizer)
+    request = make_request(root / "corpus", root / "out", schema)
+    if request.reads_files:
+        assert local_engine.plan_conversion(request).files.num_rows == 20
+    else:
+        surveyed, _ = local_engine.plan_table(request)
+        num_records = sum(unit.num_records for unit in surveyed.units)
+        assert num_records == (20 if schema.source.parallel is None else 1)
+
+
+def make_request(source: Path, output: Path, schema: Schema, **others: object) -> Request:
     defaults = inspect.signature(request_parsing.make_request).parameters
     options = dict.fromkeys(defaults) | {
         "split_method": "hash",
@@ -276,15 +309,13 @@ def make_table_request(table: Path, output: Path, schema: Schema) -> Request:
         "order": "shuffled",
         "check": "decode",
         "exclude": (),
-        "csv": {"header": schema.source.header is not False},
         "on_error": "fail",
         "fail_fast": False,
         "overwrite": False,
         "schema": schema,
-        "kind": "csv",
     }
     return request_parsing.make_request(
-        **{**options, "source": str(table), "output": str(output)}  # type: ignore[arg-type]
+        **{**options, "source": str(source), "output": str(output), **others}  # type: ignore[arg-type]
     )
 
 
@@ -383,6 +414,24 @@ class TestFormat:
         assert set(entry) == {"path", "row", "column", "action", "reason"}
         assert not [n for n in [*manifest_fields(data), *entry] if f"`{n}`" not in FORMAT]
 
+    def test_every_field_of_the_manifest_of_a_text_is_described(self, tmp_path) -> None:
+        (tmp_path / "in.txt").write_bytes(b"one two three\nno\nfour\n\xff\n")
+        packed = {"kind": "tokens", "from": "text", "vocabulary_size": 9, "max_length": 4}
+        packed |= {"pack": True, "end_token": "<end>", "remainder": "drop"}
+        out = tmp_path / "out"
+        tfrec_tools.convert(
+            tmp_path / "in.txt",
+            out,
+            schema={"features": {"ids": packed}},
+            text={"min_chars": 3},
+            on_error="skip",
+        )
+        data = json.loads((out / "manifest.json").read_text("utf-8"))
+        assert {"left_out", "num_dropped_tokens"} <= set(data)
+        (entry,) = map(json.loads, (out / "report.jsonl").read_text("utf-8").splitlines())
+        assert set(entry) == {"path", "line", "action", "reason"}
+        assert not [n for n in [*manifest_fields(data), *entry] if f"`{n}`" not in FORMAT]
+
     def test_every_kind_is_described_with_what_it_stores(self) -> None:
         stored = section(FORMAT, "### Payloads")
         tensors = section(READING, "## Loading")
@@ -455,19 +504,20 @@ def test_shown_python_compiles_and_uses_names_that_exist(block: Block) -> None:
             assert {keyword.arg for keyword in call.keywords} <= set(known)
 
 
-class TestTables:
-    """The examples of docs/tables.md, each run in a folder of its own, give what is shown."""
+class TestExamples:
+    """Those of docs/tables.md and docs/text.md, each in a folder of its own, give what is shown."""
 
-    @pytest.mark.parametrize("block", TABLE_CONSOLE_BLOCKS, ids=str)
+    @pytest.mark.parametrize("block", RUN_CONSOLE_BLOCKS, ids=str)
     def test_shown_commands_say_what_is_shown(self, tmp_path, monkeypatch, capfd, block) -> None:
         monkeypatch.chdir(tmp_path)
         assert "".join(session(block.text, capfd)) == block.text
 
     @pytest.mark.filterwarnings("ignore:.shuffle=True. was passed")  # Keras, of its own default
-    @pytest.mark.parametrize("block", TABLE_PYTHON_BLOCKS, ids=str)
+    @pytest.mark.parametrize("block", RUN_PYTHON_BLOCKS, ids=str)
     def test_shown_python_prints_what_is_shown(self, tmp_path, monkeypatch, capfd, block) -> None:
-        if "reader.load" in block.text:
-            pytest.importorskip("tensorflow")
+        needed = re.findall(r"^import (tokenizers|sentencepiece)$", block.text, flags=re.MULTILINE)
+        for package in [*needed, *(["tensorflow"] if "reader.load" in block.text else [])]:
+            pytest.importorskip(package)
         monkeypatch.chdir(tmp_path)
         exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
         shown = re.findall(r"^print\(.*\)  # (.*)$", block.text, flags=re.MULTILINE)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tfrec_tools
+from tfrec_tools import schema_files
 from tfrec_tools.errors import RecordError, RequestError, SchemaError, SourceError
 from tfrec_tools.local_engine import tables
 from tfrec_tools.sources import csv_scanning
@@ -471,3 +472,70 @@ def test_a_column_that_is_none_is_named(tmp_path) -> None:
 def test_small_blocks_reach_every_module(small_blocks) -> None:
     small_blocks(7)
     assert csv_scanning.BLOCK_BYTES == 7
+
+
+def test_what_was_replaced_is_reported_once_per_part(tmp_path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"good\nbad \xff\nbad \xfe\n")
+    converted(tmp_path / "in.txt", tmp_path / "out", text={"errors": "replace"})
+    assert [json.loads(line) for line in (tmp_path / "out/report.jsonl").open()] == [
+        {
+            "path": "in.txt",
+            "line": 2,
+            "action": "repaired",
+            "reason": "what is no text in UTF-8 was replaced with U+FFFD in 2 records, of which "
+            "this is the first",
+        }
+    ]
+
+
+def test_a_fault_in_one_of_parallel_files_names_that_file(tmp_path) -> None:
+    folder = write(tmp_path / "in", {"a.en": b"one\ntwo\n", "a.de": b"eins\nzw\xffei\n"})
+    with pytest.raises(RecordError) as error:
+        converted(folder, tmp_path / "out", text={"parallel": "en,de"})
+    assert str(error.value).startswith("a.de: line 2: must be UTF-8 text (byte 3 of the line")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"record": "sentence"},
+            "record must be 'line' or 'paragraph' or 'document' (got 'sentence')",
+        ),
+        ({"as": "str"}, "as must be 'text' or 'bytes' (got 'str')"),
+        ({"strip": "yes"}, "strip must be True or False (got 'yes')"),
+        ({"max_chars": "5"}, "max_chars must be a whole number (got '5')"),
+        ({"skip_lines": True}, "skip_lines must be a whole number (got True)"),
+        ({"comment": 7}, "comment must be text (got 7)"),
+    ],
+)
+def test_values_that_no_option_has_are_refused(tmp_path, options, message) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a\n")
+    with pytest.raises(RequestError) as error:
+        converted(tmp_path / "in.txt", tmp_path / "out", text=options)
+    assert str(error.value) == message
+
+
+def test_an_inferred_schema_gives_the_same_bytes(tmp_path, file_hashes) -> None:
+    (tmp_path / "in.txt").write_bytes(b"\xefa\nb\n")
+    options = {"as": "bytes", "skip_lines": 0}
+    schema, _ = tfrec_tools.infer_schema(tmp_path / "in.txt", text=options)
+    text = schema_files.dump_schema(schema)
+    assert "as: bytes" in text
+    (tmp_path / "s.yaml").write_text(text)
+    tfrec_tools.convert(tmp_path / "in.txt", tmp_path / "out1", text=options)
+    tfrec_tools.convert(tmp_path / "in.txt", tmp_path / "out2", schema=tmp_path / "s.yaml")
+    assert file_hashes(tmp_path / "out1") == file_hashes(tmp_path / "out2")
+
+
+def test_options_of_text_make_the_kind_text(tmp_path, read_dataset) -> None:
+    folder = write(tmp_path / "in", PARALLEL)
+    tfrec_tools.convert(folder, tmp_path / "out", text={"parallel": "en,de"}, order="source")
+    assert len(pairs(read_dataset(tmp_path / "out"))) == 3
+
+
+def test_tokens_are_not_made_of_bytes(tmp_path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a\n")
+    schema = {"features": {"ids": {"kind": "tokens", "from": "text", "vocabulary": ["a"]}}}
+    with pytest.raises(SchemaError, match="tokens are made of text, not of bytes; drop as: bytes"):
+        converted(tmp_path / "in.txt", tmp_path / "out", schema=schema, text={"as": "bytes"})

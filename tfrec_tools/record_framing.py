@@ -74,9 +74,9 @@ def frame(payload: bytes) -> bytes:
 def frames(payloads: pa.LargeBinaryArray) -> pa.LargeBinaryArray:
     """Return each payload (large_binary [n], no nulls) in its frame."""
     # A loop over records, in C but for the call: no library computes many CRCs at once.
-    crcs = np.fromiter(
-        map(google_crc32c.value, payloads.to_pylist()), dtype=np.uint32, count=len(payloads)
-    )
+    # (Arrow makes objects for NumPy a third quicker than a list of them.)
+    objects = payloads.to_numpy(zero_copy_only=False)
+    crcs = np.fromiter(map(google_crc32c.value, objects), dtype=np.uint32, count=len(payloads))
     masked_crcs = ((crcs >> np.uint32(15)) | (crcs << np.uint32(17))) + np.uint32(_MASK_DELTA)
     sizes = np.asarray(pc.binary_length(payloads))
     if len(sizes) and int(sizes.max()) < _MAX_TABLE:  # quicker than sorting

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from tfrec_tools.errors import RequestError
 from tfrec_tools.request import (
@@ -115,9 +115,11 @@ def make_source(
     """Return the source that these values and a schema's ``defaults`` mean. Raises RequestError."""
     if kind not in (None, "images", "csv", "table", "text"):
         raise RequestError(f"kind must be images, csv, table or text (got {kind!r})")
-    found = _source_kind(source, kind, defaults)
     excluded = (*(defaults.exclude if defaults is not None else ()), *exclude)
     csv_values, text_values = _given(CsvOptions, csv, "csv"), _given(TextOptions, text, "text")
+    found = _source_kind(
+        source, kind, defaults, is_text=bool({"record", "parallel"} & set(text_values))
+    )
     if found == "text":  # flags that both kinds have come with those of CSV files
         for name in set(csv_values) & set(TextOptions.__dataclass_fields__):
             text_values.setdefault(name, csv_values.pop(name))
@@ -145,11 +147,18 @@ def _record(source: str, exclude: tuple[str, ...], options: TextOptions) -> Reco
     return text_listing.default_record(source, exclude)
 
 
-def _source_kind(source: str, kind: str | None, defaults: SourceDefaults | None) -> SourceKind:
-    """Return the kind that was said, by flag or schema, or that the files tell."""
+def _source_kind(
+    source: str, kind: str | None, defaults: SourceDefaults | None, *, is_text: bool
+) -> SourceKind:
+    """Return the kind that was said, by flag or schema, or that the files tell.
+
+    ``is_text``: it was said what a record of text is.
+    """
     said = kind or (defaults.kind if defaults is not None else None)
     if said is not None:
         return said  # type: ignore[return-value]
+    if is_text:
+        return "text"
     from tfrec_tools.sources import table_listing
 
     return table_listing.kind_of(source)
@@ -191,11 +200,42 @@ def _completed(
     values = dict(values)
     for name in cls.__dataclass_fields__ if own and defaults is not None else ():
         values.setdefault(name, getattr(defaults, name))
+    if cls is TextOptions:
+        _check_text_values(values)
     try:  # the schema's own checks are those of the flags, too
         SourceDefaults(**values, kind=kind)
     except ValueError as error:
         raise RequestError(str(error)) from None
     return values
+
+
+_TEXT_TYPES: Mapping[str, tuple[type, str]] = {
+    "comment": (str, "text"),
+    "encoding": (str, "text"),
+    "skip_lines": (int, "a whole number"),
+    "min_chars": (int, "a whole number"),
+    "max_chars": (int, "a whole number"),
+    "max_record_bytes": (int, "a whole number"),
+    "strip": (bool, "True or False"),
+    "lowercase": (bool, "True or False"),
+}
+
+
+def _check_text_values(values: Mapping[str, Any]) -> None:
+    """Raise RequestError for values that are none of an option's; schemas are checked before."""
+    hints = get_type_hints(TextOptions)
+    for name, value in values.items():
+        if value is None:
+            continue
+        shown = name.rstrip("_")
+        known = [c for hint in get_args(hints[name]) for c in get_args(hint) if c is not ...]
+        if name not in (*_TEXT_TYPES, "parallel") and value not in known:
+            words = " or ".join(repr(choice) for choice in known)
+            raise RequestError(f"{shown} must be {words} (got {value!r})")
+        if name in _TEXT_TYPES:
+            kind, what = _TEXT_TYPES[name]
+            if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
+                raise RequestError(f"{shown} must be {what} (got {value!r})")
 
 
 def _columns(columns: Sequence[str] | str | None) -> tuple[str, ...] | None:

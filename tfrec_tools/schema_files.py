@@ -29,6 +29,8 @@ from tfrec_tools.storage import open_storage, split_url
 JSON_SCHEMA_TITLE = "tfrec-tools schema"
 
 _MAX_BITS = 64
+_PYTHON_NAMES = {"from_": "from", "as_": "as"}
+"""Options whose names are words of Python's."""
 _SHORT_ENCODINGS = ("raw", "jpeg", "png")
 _SECTIONS = {"source": SourceDefaults, "splits": SplitsSpec}
 
@@ -125,10 +127,11 @@ def json_schema() -> dict[str, Any]:
         definitions[key] = section
     for definition in definitions.values():
         properties = definition.get("properties", {})
-        if "from_" in properties:
-            properties["from"] = properties.pop("from_") | {"title": "From"}
-            required = definition.get("required", [])
-            definition["required"] = ["from" if r == "from_" else r for r in required]
+        for python_name, name in _PYTHON_NAMES.items():
+            if python_name in properties:
+                properties[name] = properties.pop(python_name) | {"title": name.capitalize()}
+                required = definition.get("required", [])
+                definition["required"] = [name if r == python_name else r for r in required]
         if "encode" in properties:
             properties["encode"]["anyOf"].append({"enum": list(_SHORT_ENCODINGS)})
         if "files" in properties:  # one pattern needs no list
@@ -203,7 +206,23 @@ def _section(key: str, value: object, problems: list[Problem]) -> Any:
     if key == "splits" and isinstance(value.get("files"), Mapping):
         globs = {n: [g] if isinstance(g, str) else g for n, g in value["files"].items()}
         value = {**value, "files": globs}
-    return _validated(_SECTIONS[key], value, key, problems)
+    named = _named_as_in_python(value, _SECTIONS[key], key, problems)
+    return None if named is None else _validated(_SECTIONS[key], named, key, problems)
+
+
+def _named_as_in_python(
+    options: Mapping[str, Any], cls: type[Any], where: str, problems: list[Problem]
+) -> dict[str, Any] | None:
+    """Return the options with the names that Python keeps for itself spelled as there.
+
+    None, with a problem, if one was spelled so: that is its name in Python only.
+    """
+    spelled = [name for name in _PYTHON_NAMES if name in options]
+    if spelled:
+        problems.append(_unknown_key(spelled[0], _options_of(cls), where))
+        return None
+    known = {name.rstrip("_"): name for name in cls.__dataclass_fields__ if name in _PYTHON_NAMES}
+    return {known.get(key, key): item for key, item in options.items()}
 
 
 def _features(value: object, problems: list[Problem]) -> dict[str, Feature]:
@@ -230,10 +249,9 @@ def _features(value: object, problems: list[Problem]) -> dict[str, Feature]:
                 Problem(f"{where}.kind", f"must be one of {', '.join(FEATURE_KINDS)} ({found})")
             )
             continue
-        if "from_" in options:  # its name in Python only
-            problems.append(_unknown_key("from_", _options_of(cls), where))
+        named = _named_as_in_python(options, cls, where, problems)
+        if named is None:
             continue
-        named = {("from_" if k == "from" else k): item for k, item in options.items()}
         if isinstance(named.get("encode"), str):
             named["encode"] = {"format": named["encode"]}
         feature = _validated(cls, named, where, problems)

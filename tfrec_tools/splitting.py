@@ -92,9 +92,10 @@ class SplitRule:
 
 def unmatched_error(number: int, paths: Sequence[str]) -> RequestError:
     """Return the error that so many files, these among them, fit no split pattern."""
+    shown = ", ".join(paths[:3]) + (f" and {number - 3:,} more" if number > 3 else "")
     return RequestError(
         f"every file must fit a --split pattern ({counted(number, 'file')} fit none: "
-        f"{listed(paths, limit=3)}); add a pattern, or --exclude them"
+        f"{shown}); add a pattern, or --exclude them"
     )
 
 

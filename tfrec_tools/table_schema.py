@@ -195,6 +195,10 @@ def _type_problems(
     where: str, feature: Feature, table: Table, columns: Sequence[str]
 ) -> list[Problem]:
     problems = []
+    if isinstance(feature, TokensFeature) and table.text is not None and table.text.keeps_bytes:
+        problems.append(
+            Problem(f"{where}.kind", "tokens are made of text, not of bytes; drop as: bytes")
+        )
     for column in columns:
         type_ = flat_type(table.types[column])
         holds_cells = not isinstance(feature, (ImageFeature, MaskFeature))

@@ -74,7 +74,7 @@ def test_the_kind_of_one_file(tmp_path) -> None:
         kind_of(f"{tmp_path}/noext")
     assert str(caught.value) == (
         f"the kind of {tmp_path}/noext must be told with --kind csv, table, text or images (its "
-        "name ends in .)"
+        "name ends in no extension)"
     )
 
 

@@ -141,6 +141,7 @@ def convert_command(
     OUTPUT is a new or empty folder. The same command run again goes on where
     an interrupted one ended.
     """
+    worker_start.before_numpy()
     if runner == "local" and workers != 1:
         worker_start.start_early(source)
     # Only now what imports NumPy and pyarrow: the workers' server imports them meanwhile.

@@ -10,7 +10,7 @@ import numpy as np
 from tfrec_tools.errors import counted, listed
 from tfrec_tools.layout import nouns_of
 from tfrec_tools.manifest import Manifest, left_out_text
-from tfrec_tools.schema import ClassLabelFeature, ImageFeature
+from tfrec_tools.schema import ClassLabelFeature, ImageFeature, TokensFeature
 
 if TYPE_CHECKING:
     from tfrec_tools.local_engine import Placed
@@ -72,6 +72,7 @@ def manifest_summary(manifest: Manifest, output: str, kind: SourceKind | None = 
             f"{name}: {counted(len(names), 'class', 'classes')} ({listed(names, limit=6)})"
         )
         lines += [f"Note: {text}" for text in _missing_classes(manifest, name)]
+    lines += _token_lines(manifest.schema)
     if manifest.num_rejected:
         lines.append(f"Rejected {counted(manifest.num_rejected, 'input')}, listed in report.jsonl")
     if manifest.left_out:
@@ -89,6 +90,20 @@ def manifest_summary(manifest: Manifest, output: str, kind: SourceKind | None = 
     size = ", image_size=(224, 224)" if _sizes_differ(manifest) else ""
     lines.append(f'Read it with: tfrec_tools.reader.load("{output}", split="{first.name}"{size})')
     return "\n".join(lines)
+
+
+def _token_lines(schema: Schema) -> list[str]:
+    """Return how large vocabularies are, and which tokens are not stored."""
+    lines = []
+    for name, feature in schema.features_of(TokensFeature).items():
+        if isinstance(feature.vocabulary, tuple):
+            lines.append(f"{name}: a vocabulary of {counted(len(feature.vocabulary), 'word')}")
+        if feature.cuts_records:
+            lines.append(
+                f"Note: {name} holds at most {counted(feature.max_length or 0, 'token')} of a "
+                "record; those behind are cut off (truncate)"
+            )
+    return lines
 
 
 def _sizes_differ(manifest: Manifest) -> bool:
@@ -153,6 +168,9 @@ def table_summary(plan: Plan) -> str:
         *_indented(feature_lines(plan.schema)),
     ]
     lines += [f"Note: {note}" for note in plan.layout.notes]
+    if plan.ignored:
+        what = "text files" if plan.request.source.kind == "text" else "tables"
+        lines.append(f"Ignoring files that are no {what}: {ignored_text(dict(plan.ignored))}")
     lines.append(f"Plan {plan.fingerprint()}; nothing was written")
     return "\n".join(lines)
 

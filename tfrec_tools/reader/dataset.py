@@ -12,7 +12,9 @@ from tfrec_tools.manifest_files import load_manifest
 from tfrec_tools.schema import (
     BytesFeature,
     Feature,
+    ImageFeature,
     Int64Feature,
+    MaskFeature,
     Schema,
     StoredColumn,
     TextFeature,

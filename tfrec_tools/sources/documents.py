@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -108,13 +108,15 @@ class Texts:
 
     ``faults``: why a document does not fit, by its index; ``left_out``: under which word one
     is counted that is not to be a record. What the text of these is means nothing.
-    ``unreadable``: of which documents the file, not its content, is at fault.
+    ``unreadable``: of which documents the file, not its content, is at fault. ``repaired``:
+    what is to be reported of others, by index.
     """
 
     values: pa.LargeBinaryArray
     faults: Mapping[int, str]
     left_out: Mapping[int, str]
     unreadable: frozenset[int] = frozenset()
+    repaired: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_documents(storage: Storage, keys: Sequence[bytes], options: TextOptions) -> Texts:
@@ -127,7 +129,8 @@ def read_documents(storage: Storage, keys: Sequence[bytes], options: TextOptions
     }
     texts = texts_of([b"" if isinstance(c, OSError) else c for c in contents], options)
     left_out = {index: word for index, word in texts.left_out.items() if index not in unread}
-    return Texts(texts.values, {**texts.faults, **unread}, left_out, frozenset(unread))
+    faults = {**texts.faults, **unread}
+    return Texts(texts.values, faults, left_out, frozenset(unread), texts.repaired)
 
 
 def texts_of(contents: Sequence[bytes], options: TextOptions) -> Texts:
@@ -151,7 +154,8 @@ def texts_of(contents: Sequence[bytes], options: TextOptions) -> Texts:
         values.append(data)
     texts = _cleaned(pa.array(values, pa.large_binary()), by_encoding, options)
     left_out = {index: word for index, word in texts.left_out.items() if index not in damaged}
-    return Texts(texts.values, {**texts.faults, **damaged}, left_out)
+    faults = {**texts.faults, **damaged}
+    return Texts(texts.values, faults, left_out, repaired=texts.repaired)
 
 
 def _compression(content: bytes) -> Compression | None:
@@ -181,15 +185,18 @@ def _cleaned(
     columns: list[pa.LargeBinaryArray] = []
     faults: dict[int, str] = {}
     left_out: dict[int, str] = {}
+    repaired: dict[int, str] = {}
     for encoding, indices in by_encoding.items():
         own = values if len(by_encoding) == 1 else values.take(pa.array(indices))
         found = text_cleaning.cleaned(own, options, encoding, unit="document")
         columns.append(found.values)
         faults |= {indices[place]: reason for place, reason in found.faults.items()}
         left_out |= {indices[place]: word for place, word in found.left_out.items()}
+        repair = text_cleaning.repair_text(encoding)
+        repaired |= dict.fromkeys((indices[place] for place in found.repaired), repair)
     if len(columns) == 1:
-        return Texts(columns[0], faults, left_out)
+        return Texts(columns[0], faults, left_out, repaired=repaired)
     if columns:
         order = np.argsort(np.concatenate([np.asarray(own) for own in by_encoding.values()]))
         values = pa.concat_arrays(columns).take(pa.array(order))
-    return Texts(values, faults, left_out)
+    return Texts(values, faults, left_out, repaired=repaired)

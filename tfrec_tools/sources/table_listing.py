@@ -88,7 +88,9 @@ def kind_of(url: str) -> SourceKind:
         raise RequestError(f"the source must be of one kind ({url} holds {both}); use --kind")
     if root.file is None and root.pattern is None:
         return "images"  # whose own message tells what such a folder must hold
-    names_found = listed([f".{path_text(extension)}" for extension in others])
+    names_found = listed(
+        [f".{path_text(extension)}" if extension else "no extension" for extension in others]
+    )
     raise RequestError(
         f"the kind of {url} must be told with --kind csv, table, text or images (its name ends "
         f"in {names_found})"

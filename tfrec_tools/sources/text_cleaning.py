@@ -34,12 +34,14 @@ class Cleaned:
     """The texts of n records, and which of them are none.
 
     ``values``: all n, in order; that of a record in ``faults`` (index to reason) or in
-    ``left_out`` (index to the word it is counted under) means nothing.
+    ``left_out`` (index to the word it is counted under) means nothing. ``repaired``: indices
+    of others in which something that was no text was replaced.
     """
 
     values: pa.LargeBinaryArray
     faults: dict[int, str]
     left_out: dict[int, str]
+    repaired: tuple[int, ...] = ()
 
 
 def cleaned(
@@ -61,11 +63,13 @@ def cleaned(
     if faults:
         values = _with(values, sorted(faults), [b""] * len(faults))
     left_out: dict[int, str] = {}
+    replaced: list[int] = []
     if invalid := _invalid(values):
         texts = [values[index].as_py() for index in invalid]
         repaired = [b""] * len(invalid)
         if options.errors == "replace":
             repaired = [_replaced(text, encoding) for text in texts]
+            replaced = invalid
         elif options.errors == "skip":
             left_out = dict.fromkeys(invalid, f"not {encoding}")
         else:
@@ -78,7 +82,15 @@ def cleaned(
         for index, word in _out_of_bounds(lengths, options).items():
             if index not in faults:
                 left_out.setdefault(index, word)
-    return Cleaned(text.cast(pa.large_binary()), faults, left_out)
+    kept = (index for index in replaced if index not in faults and index not in left_out)
+    return Cleaned(text.cast(pa.large_binary()), faults, left_out, tuple(kept))
+
+
+def repair_text(encoding: str, number: int = 1, unit: str = "record") -> str:
+    """Return what the report says of records in which something was replaced."""
+    where = f" in {counted(number, unit)}, of which this is the first" if number > 1 else ""
+    name = "UTF-8" if encoding == "utf-8" else encoding
+    return f"what is no text in {name} was replaced with U+FFFD{where}"
 
 
 def _too_large(values: pa.LargeBinaryArray, limit: int) -> dict[int, str]:

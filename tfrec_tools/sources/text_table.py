@@ -140,7 +140,9 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
     }
     faults: dict[int, tuple[str, str]] = {}
     left_out: dict[int, str] = {}
+    repaired: set[int] = set()
     for name, found in cleaned.items():
+        repaired.update(found.repaired)
         for index, reason in found.faults.items():
             faults.setdefault(index, (name if part.beside else "", reason))
         left_out = dict(found.left_out) | left_out
@@ -153,7 +155,8 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
         texts = {name: column.take(here) for name, column in texts.items()}
     if LINE in columns:
         texts[LINE] = pa.array(given.rows()[kept])
-    rows = given.rows() if faults else ()
+    repaired -= {*faults, *left_out}
+    rows = given.rows() if faults or repaired else ()
     return TableBatch(
         key=part.file.key,
         columns=_columns(columns, texts, part, len(kept)),
@@ -165,6 +168,11 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
             for index, (name, reason) in sorted(faults.items())
         ),
         left_out=Counter(left_out.values()),
+        repaired=tuple(int(rows[index]) for index in sorted(repaired)),
+        encoding=part.file.encoding,
+        keys={
+            name: file.key for name, file in zip(given.values, files, strict=True) if part.beside
+        },
     )
 
 

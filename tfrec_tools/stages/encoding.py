@@ -177,6 +177,8 @@ def _read_texts(
     block.left_out = {i: word for i, word in texts.left_out.items() if i not in block.faults}
     for index, reason in texts.faults.items():
         block.reject(index, reason)
+    for index, reason in texts.repaired.items():
+        block.remarks.append((index, block.entry(index, Action.REPAIRED, reason)))
     return texts.values
 
 

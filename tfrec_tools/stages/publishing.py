@@ -216,6 +216,7 @@ def publish(
         raise DatasetError(f"each of the {len(shards)} shards must report exactly once")
     unlisted = (*(survey.faults if survey is not None else ()), *plan.layout.left_out)
     rejected = units.entries if units is not None else ()
+    remarks = units.remarks if units is not None else ()
     error = failure(plan, ordered, units)
     if error is None and unlisted:
         every = [*unlisted, *(fault for result in ordered for fault in result.faults)]
@@ -227,14 +228,15 @@ def publish(
     num_faults = sum(len(result.faults) for result in ordered) + len(rejected)
     _check_counts(plan, ordered, units, num_faults, left_out)
     if not num_written:
-        number = counted(num_faults + sum(left_out.values()), "input")
+        number = num_faults + sum(left_out.values())
         what = f"left out or rejected ({left_out_text(left_out)})" if left_out else "rejected"
-        raise SourceError(f"all {number} were {what}; nothing is written")
+        those = f"all {number} inputs were" if number > 1 else "the one input was"
+        raise SourceError(f"{those} {what}; nothing is written")
     output = open_storage(plan.request.output)
     manifest = _manifest(plan, ordered, units, num_faults + len(unlisted), left_out)
     side_files = interop.tfds_files(manifest) | {
         "schema.pbtxt": interop.schema_pbtxt(manifest),
-        REPORT_NAME: _report([*unlisted, *rejected], ordered),
+        REPORT_NAME: _report([*unlisted, *rejected, *remarks], ordered),
     }
     manifest = _with_files(manifest, ordered, side_files)
     _move_into_place(plan, output, manifest, side_files)

@@ -39,7 +39,7 @@ from tfrec_tools.stages.spilling import FRAME, RANK_HIGH, RANK_LOW, SpillWriter
 from tfrec_tools.stages.table_placing import bins_of, place_records
 from tfrec_tools.stages.table_reading import is_utf8
 from tfrec_tools.stages.tokenizing import encode_tokens
-from tfrec_tools.stages.unit_results import UnitResult, count_unknown, entries_of
+from tfrec_tools.stages.unit_results import Repairs, UnitResult, count_unknown, entries_of
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.table_schema import packed_feature
 from tfrec_tools.tables import CellFault, TableBatch, TableUnit
@@ -86,14 +86,17 @@ def encode_unit(
     statistics: dict[str, dict[str, ColumnStatistics]] = {}
     unknown: dict[str, dict[str, int]] = {}
     left_out: Counter[str] = Counter()
+    remarks: list[ReportEntry] = []
     num_rejected = first_index = 0
     for part in unit.parts:
+        repairs = Repairs()
         bytes_per_record = part.num_bytes / max(part.num_records, 1)
         for batch in table_source.read_part(storage, plan.table.source, part, columns):
             found = _encode(plan, batch)
             number = len(found.faults) + len(batch.rejected)
             num_rejected += number
             left_out.update(batch.left_out)
+            repairs.add(batch)
             count_unknown(unknown, found.unknown)
             if len(entries) < limit or not fail:
                 entries += entries_of(plan, batch, [*batch.rejected, *found.faults])
@@ -111,6 +114,7 @@ def encode_unit(
                         _count(plan, statistics.setdefault(name, {}), found.columns, here)
                 writer.add(_spilled(batch, found, ranks), bins_of(plan, split, ranks))
         first_index += part.num_records
+        remarks += repairs.entries(part.file.key)
     return UnitResult(
         index=unit.index,
         spill=writer.close(),
@@ -120,6 +124,7 @@ def encode_unit(
         entries=tuple(sorted(entries)[:limit] if fail else sorted(entries)),
         unknown=unknown,
         left_out=left_out,
+        remarks=tuple(remarks),
         num_taken=sum(counts.values()),
     )
 

@@ -14,7 +14,7 @@ from tfrec_tools.plan import Plan, dataset_name
 from tfrec_tools.request import Request
 from tfrec_tools.schema import TokensFeature
 from tfrec_tools.schema.cells import is_text, plain
-from tfrec_tools.sources import references, table_source
+from tfrec_tools.sources import references, table_listing, table_source
 from tfrec_tools.sources.table_source import ScanTask
 from tfrec_tools.sources.text_ranges import FileScan
 from tfrec_tools.storage import Storage, base_name
@@ -150,11 +150,10 @@ def resolve_table(request: Request, surveyed: SurveyedTable) -> Plan:
         schema = tokenization.with_vocabularies(schema, surveyed.survey.words)
         request = dataclasses.replace(request, schema=schema)
     if request.name is None and (request.schema is None or request.schema.name is None):
-        name = base_name(request.source.root).lstrip(".").partition(".")[0]
-        named = dataclasses.replace(request, name=dataset_name(name or "dataset"))
-        if any(sign in name for sign in "*?["):
-            named = dataclasses.replace(request, name="dataset")
-        request = named
+        root = table_listing.table_root(request.source.root)
+        url = root.folder if root.pattern is not None else request.source.root
+        name = base_name(url).lstrip(".").partition(".")[0]
+        request = dataclasses.replace(request, name=dataset_name(name or "dataset"))
     plan = table_plan.resolve_table(request, surveyed, images.codec_versions())
     # Workers find the tokenizers' files where the request says they are.
     request = dataclasses.replace(plan.request, schema=asked.schema)

@@ -25,7 +25,7 @@ from tfrec_tools.sources import documents, table_source
 from tfrec_tools.stages.spilling import FRAME, RANK_HIGH, RANK_LOW, SpillWriter
 from tfrec_tools.stages.table_placing import bins_of, sequence_ranks, splits_of
 from tfrec_tools.stages.tokenizing import tokenizer_of
-from tfrec_tools.stages.unit_results import UnitResult, entries_of
+from tfrec_tools.stages.unit_results import Repairs, UnitResult, entries_of
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.table_schema import packed_feature
 from tfrec_tools.tables import TablePart, TableUnit
@@ -49,6 +49,7 @@ class _Texts:
     num_bytes: int
     entries: list[ReportEntry] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    remarks: list[ReportEntry] = field(default_factory=list)
 
 
 def pack_unit(
@@ -60,6 +61,7 @@ def pack_unit(
     packer = _Packer(plan, unit)
     entries: list[ReportEntry] = []
     left_out: Counter[str] = Counter()
+    remarks: list[ReportEntry] = []
     num_taken = num_rejected = 0
     read = _documents if unit.parts[0].file.mode == "document" else _records
     for texts in read(plan, unit, packer.column):
@@ -67,6 +69,7 @@ def pack_unit(
         if len(entries) < limit or not fail:
             entries += texts.entries
         left_out.update(texts.left_out)
+        remarks += texts.remarks
         if on_progress is not None:
             on_progress(texts.num_seen, texts.num_bytes, len(texts.entries))
         if fail and len(entries) >= limit:
@@ -87,6 +90,7 @@ def pack_unit(
         statistics=statistics,
         entries=tuple(sorted(entries)[:limit] if fail else sorted(entries)),
         left_out=left_out,
+        remarks=tuple(remarks),
         num_taken=num_taken,
         num_dropped_tokens=packer.num_dropped_tokens,
     )
@@ -169,6 +173,8 @@ def _records(plan: Plan, unit: TableUnit, column: str) -> Iterator[_Texts]:
         bytes_per_record = part.all_bytes / max(part.num_records, 1)
         for batch in table_source.read_part(storage, plan.table.source, part, columns):
             kept = np.arange(len(batch))
+            repairs = Repairs()
+            repairs.add(batch)
             positions = first + batch.indices
             yield _Texts(
                 values=batch.columns[column],
@@ -178,6 +184,7 @@ def _records(plan: Plan, unit: TableUnit, column: str) -> Iterator[_Texts]:
                 num_bytes=int(bytes_per_record * batch.num_seen),
                 entries=entries_of(plan, batch, batch.rejected),
                 left_out=Counter(batch.left_out),
+                remarks=repairs.entries(part.file.key),
             )
         first += part.num_records
 
@@ -211,6 +218,10 @@ def _documents(plan: Plan, unit: TableUnit, _column: str) -> Iterator[_Texts]:
                 for index, reason in sorted(found.faults.items())
             ],
             left_out=Counter(found.left_out.values()),
+            remarks=[
+                ReportEntry(path_text(keys[index]), Action.REPAIRED.value, reason)
+                for index, reason in sorted(found.repaired.items())
+            ],
         )
 
 

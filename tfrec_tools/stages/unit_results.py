@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from tfrec_tools.plan import Plan
 from tfrec_tools.records import Action, ReportEntry, path_text
 from tfrec_tools.schema.class_label import UNKNOWN_CLASS
+from tfrec_tools.sources import text_cleaning
 from tfrec_tools.stages.spilling import Spill
 from tfrec_tools.statistics import ColumnStatistics
 from tfrec_tools.tables import CellFault, TableBatch
@@ -19,7 +21,7 @@ class UnitResult:
     """What encoding one unit gave; per split how many records, and their statistics.
 
     ``unknown``: labels that are no classes, with their counts, per feature. ``left_out``: how
-    many records were, by the word that says why. ``num_taken``: records of the source that
+    many records were, by the word that says why. ``remarks``: what else is to be reported. ``num_taken``: records of the source that
     are in the output, which are more or less than ``num_records`` where they are packed;
     ``num_dropped_tokens``: of remainders that are not stored.
     """
@@ -32,6 +34,7 @@ class UnitResult:
     entries: tuple[ReportEntry, ...] = ()
     unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    remarks: tuple[ReportEntry, ...] = ()
     num_taken: int = 0
     num_dropped_tokens: int = 0
 
@@ -60,6 +63,7 @@ def folded(units: UnitResult, unit: UnitResult) -> UnitResult:
         entries=(*units.entries, *unit.entries),
         unknown=unknown,
         left_out=Counter(units.left_out) + Counter(unit.left_out),
+        remarks=(*units.remarks, *unit.remarks),
         num_taken=units.num_taken + unit.num_taken,
         num_dropped_tokens=units.num_dropped_tokens + unit.num_dropped_tokens,
     )
@@ -74,21 +78,45 @@ def count_unknown(into: dict[str, dict[str, int]], found: Mapping[str, Mapping[s
 
 
 def entries_of(plan: Plan, batch: TableBatch, faults: Sequence[CellFault]) -> list[ReportEntry]:
-    """Return the report entries of faults in a batch."""
+    """Return the report entries of faults in a batch.
+
+    A fault in one of parallel files is one of that file.
+    """
     assert plan.table is not None
-    is_text = plan.table.source.text is not None
-    path = path_text(batch.key)
     return [
         ReportEntry(
-            path,
+            path_text(batch.keys.get(fault.column, batch.key)),
             Action.SKIPPED.value,
             fault.reason,
             row=fault.row,
-            column=fault.column,
-            numbered="line" if is_text else "row",
+            column="" if fault.column in batch.keys else fault.column,
+            numbered="line" if plan.table.source.text is not None else "row",
         )
         for fault in faults
     ]
+
+
+@dataclass(slots=True)
+class Repairs:
+    """Counts the repaired records of a part: one entry for all of them, however many."""
+
+    number: int = 0
+    first_row: int = 0
+    encoding: str = ""
+
+    def add(self, batch: TableBatch) -> None:
+        """Count those of a batch."""
+        if batch.repaired and not self.number:
+            self.first_row, self.encoding = batch.repaired[0], batch.encoding
+        self.number += len(batch.repaired)
+
+    def entries(self, key: bytes) -> list[ReportEntry]:
+        """Return what is to be reported of the file."""
+        if not self.number:
+            return []
+        reason = text_cleaning.repair_text(self.encoding, self.number)
+        entry = ReportEntry(path_text(key), Action.REPAIRED.value, reason)
+        return [dataclasses.replace(entry, row=self.first_row, numbered="line")]
 
 
 def is_unknown_class(entry: ReportEntry) -> bool:
