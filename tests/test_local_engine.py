@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,24 @@ def test_pandas_stays_usable_where_it_was_imported_before() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n"
+
+
+def test_workers_end_when_the_process_they_work_for_is_killed() -> None:
+    code = (
+        "import operator, time\nfrom tfrec_tools.local_engine.pool import workers\n"
+        "with workers(2) as pool:\n"
+        "    list(pool.run(operator.is_, [(1,)] * 8, lambda *_: None))\n"
+        "    print(*pool._pool._processes, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    workers = [int(pid) for pid in process.stdout.readline().split()]
+    assert len(workers) == 2
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -100,7 +100,9 @@ def test_names_of_datasets_come_from_the_source(tmp_path) -> None:
         (tmp_path / name).write_text("a,b\n1,x\n2,y\n")
         found = plan_of(tmp_path / name).schema.name
         assert found == expected or expected is None
-    assert plan_of(tmp_path / "*.csv").schema.name == "dataset"
+    (tmp_path / "My tables").mkdir()
+    (tmp_path / "My tables/x.csv").write_text("a,b\n1,x\n2,y\n")
+    assert plan_of(tmp_path / "My tables/*.csv").schema.name == "my_tables"
 
 
 def test_only_ranges_depend_on_the_memory_that_is_wanted(tmp_path, monkeypatch) -> None:

@@ -539,3 +539,67 @@ def test_tokens_are_not_made_of_bytes(tmp_path) -> None:
     schema = {"features": {"ids": {"kind": "tokens", "from": "text", "vocabulary": ["a"]}}}
     with pytest.raises(SchemaError, match="tokens are made of text, not of bytes; drop as: bytes"):
         converted(tmp_path / "in.txt", tmp_path / "out", schema=schema, text={"as": "bytes"})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
+def test_paragraphs_of_any_encoding_are_whole(
+    tmp_path, read_dataset, small_blocks, encoding
+) -> None:
+    small_blocks(24)
+    paragraphs = [f"K\u00f6ln {n}\nM\u00fcnchen {n}" for n in range(40)]
+    (tmp_path / "in.txt").write_bytes("\n\n".join(paragraphs).encode(encoding))
+    text = {"record": "paragraph"} | ({"encoding": encoding} if encoding == "cp1252" else {})
+    converted(tmp_path / "in.txt", tmp_path / "out", text=text)
+    assert texts(read_dataset(tmp_path / "out")) == paragraphs
+
+
+def test_data_in_memory_are_no_text_files(tmp_path) -> None:
+    with pytest.raises(RequestError) as error:
+        tfrec_tools.convert({"text": ["a"]}, tmp_path / "out", kind="text")
+    assert str(error.value) == (
+        "the kind of data in memory must be table (got 'text'); leave it out"
+    )
+
+
+def test_what_was_replaced_in_a_parallel_file_is_reported_of_that_file(tmp_path) -> None:
+    folder = write(tmp_path / "in", {"x.en": b"a\nb\n", "x.de": b"\xe4\n\xff\n"})
+    converted(folder, tmp_path / "out", text={"parallel": "en,de", "errors": "replace"})
+    (entry,) = map(json.loads, (tmp_path / "out/report.jsonl").open())
+    assert (entry["path"], entry["line"]) == ("x.de", 1)
+    assert entry["reason"].endswith("in 2 records, of which this is the first")
+
+
+@pytest.mark.parametrize("name", ["idna", "punycode", "no_such"])
+def test_encodings_that_decode_no_bytes_are_refused(tmp_path, name) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a\n")
+    with pytest.raises(RequestError) as error:
+        converted(tmp_path / "in.txt", tmp_path / "out", text={"encoding": name})
+    assert str(error.value) == (
+        f"--encoding must name an encoding such as utf-8, cp1252 or utf-16 (got '{name}')"
+    )
+
+
+def test_escapes_are_read_from_front_to_back(lines) -> None:
+    assert lines(b"a\\u00e9\\nb\nc\n", encoding="unicode_escape") == ["a\u00e9", "b", "c"]
+
+
+def test_a_text_may_begin_with_the_letters_of_bzip2(lines) -> None:
+    assert lines(b"BZhello\nx\n") == ["BZhello", "x"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("line", "text must be a mapping of options (got 'line')"),
+        ({"parallel": 5}, "parallel must be a list of texts (got 5)"),
+        (
+            {"parallel": [".en", ".de"]},
+            "parallel must be endings without dots, such as en and de (got '.en')",
+        ),
+    ],
+)
+def test_options_of_other_types_are_refused(tmp_path, options, message) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a\n")
+    with pytest.raises(RequestError) as error:
+        converted(tmp_path / "in.txt", tmp_path / "out", text=options)
+    assert str(error.value) == message

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tfrec_tools
-from tfrec_tools.errors import RecordError, RequestError, SchemaError
+from tfrec_tools.errors import RecordError, RequestError, SchemaError, SourceError
 from tfrec_tools.local_engine import tables
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -302,3 +302,75 @@ def test_statistics_count_tokens(tmp_path, read_dataset) -> None:
     found = manifest.splits[0].statistics["ids"]
     assert (found["min_length"], found["max_length"], found["values"]) == (0, 4, 7)
     assert np.isclose(found["mean_length"], 7 / 3)
+
+
+def documents(folder: Path, number: int) -> Path:
+    for index in range(number):
+        (folder / "a").mkdir(parents=True, exist_ok=True)
+        (folder / "a" / f"{index}.txt").write_text("hello bye")
+    return folder
+
+
+PACKED_WORDS = {
+    "vocabulary": ["hello", "bye", "e"],
+    "pack": True,
+    "max_length": 2,
+    "end_token": "e",
+}
+
+
+def test_packed_documents_are_made_of_their_text(tmp_path) -> None:
+    schema = {"features": {"x": {"kind": "tokens", "from": "filename", **PACKED_WORDS}}}
+    with pytest.raises(SchemaError) as error:
+        tfrec_tools.convert(
+            documents(tmp_path / "in", 2), tmp_path / "out", kind="text", schema=schema
+        )
+    assert str(error.value).endswith(
+        "features.x.from: tokens are made of the column text (got 'filename')"
+    )
+
+
+def test_packed_documents_are_split_by_their_paths_only(tmp_path) -> None:
+    with pytest.raises(RequestError) as error:
+        tfrec_tools.convert(
+            documents(tmp_path / "in", 2),
+            tmp_path / "out",
+            kind="text",
+            schema=tokens(**PACKED_WORDS),
+            splits="train=0.5,test=0.5",
+            split_by="text",
+        )
+    assert str(error.value) == (
+        "--split-by of packed documents must be filename, since paths decide (got 'text')"
+    )
+
+
+def test_words_are_counted_of_text_only(tmp_path) -> None:
+    (tmp_path / "in.txt").write_text("a\n")
+    schema = {"features": {"ids": {"kind": "tokens", "from": "line", "vocabulary_size": 3}}}
+    with pytest.raises(SchemaError) as error:
+        tfrec_tools.convert(tmp_path / "in.txt", tmp_path / "out", schema=schema)
+    assert "features.ids: column 'line' holds int64" in str(error.value)
+
+
+def test_remainders_that_are_all_dropped_are_named(tmp_path) -> None:
+    (tmp_path / "in.txt").write_text("hello\nbye\n")
+    schema = tokens(**PACKED_WORDS | {"max_length": 100, "remainder": "drop"})
+    with pytest.raises(SourceError) as error:
+        tfrec_tools.convert(tmp_path / "in.txt", tmp_path / "out", schema=schema)
+    assert str(error.value) == (
+        "packed tokens must fill a sequence of max_length (all 4 tokens were dropped as "
+        "remainders); lower max_length, or use remainder: pad"
+    )
+
+
+def test_numbers_that_no_memory_holds_are_refused(tmp_path) -> None:
+    (tmp_path / "in.txt").write_text("hello\n")
+    with pytest.raises(
+        SchemaError, match=r"max_length must be at most 2,147,483,648 \(got 1,000,000,000,000\)"
+    ):
+        tfrec_tools.convert(
+            tmp_path / "in.txt",
+            tmp_path / "out",
+            schema=tokens(**PACKED_WORDS | {"max_length": 10**12}),
+        )

@@ -72,20 +72,20 @@ def convert(
     num_workers: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Manifest:
-    """Convert images or tables to a dataset of TFRecord shards on this machine.
+    """Convert images, tables or texts to a dataset of TFRecord shards on this machine.
 
     The bytes written depend on the input and the request alone, not on ``num_workers``.
 
     Args:
-        source: folder of images (``class/…/image`` or ``split/class/…/image``); a CSV, Parquet
-            or JSON lines file, a folder or a pattern (``data/*.csv``) of such; each a local
-            path or an fsspec URL. Or data in memory: a pandas DataFrame, a dict of NumPy
+        source: folder of images or text documents (``class/…/file`` or
+            ``split/class/…/file``); a CSV, Parquet, JSON lines or text file, a folder or a
+            pattern (``data/*.csv``) of such; each a local path or an fsspec URL. Or data in memory: a pandas DataFrame, a dict of NumPy
             arrays (``[records, …]``), an Arrow table, or a function that returns an iterator
             over records as dicts, called twice.
         output: folder for the dataset, new or empty.
         kind: of the source; by default told from its files.
         schema: YAML file, mapping or `Schema`; by default image, label and filename of
-            images, and a feature per column of tables.
+            images, a feature per column of tables, and the text of texts.
         splits: share per split, such as ``{"train": 0.8, "test": 0.2}``.
         split_files: glob patterns of paths per split, such as ``{"test": "fold1/**"}``.
         split_by: records with an equal value of this column share a split.
@@ -130,6 +130,8 @@ def convert(
 
     if num_workers is not None and num_workers < 1:
         raise RequestError(f"the number of workers must be at least 1 (got {num_workers})")
+    if not isinstance(source, (str, os.PathLike)) and kind not in (None, "table"):
+        raise RequestError(f"the kind of data in memory must be table (got {kind!r}); leave it out")
     with _source_path(source, spill_dir) as (path, found_kind):
         request = make_request(
             path,
@@ -167,6 +169,7 @@ def infer_schema(
     source: str | os.PathLike[str],
     *,
     kind: SourceKind | None = None,
+    labels: bool | None = None,
     exclude: Sequence[str] = (),
     columns: Sequence[str] | str | None = None,
     target: str | None = None,
@@ -183,6 +186,7 @@ def infer_schema(
     source_spec = make_source(
         os.fspath(source),
         kind=kind,
+        labels=labels,
         exclude=exclude,
         columns=columns,
         target=target,
@@ -198,7 +202,9 @@ def infer_schema(
     }
     if request.reads_files:
         plan = local_engine.plan_conversion(request).plan
-        defaults = SourceDefaults(kind=kind, exclude=exclude if text else (), **text)
+        defaults = SourceDefaults(
+            kind=kind, labels=labels is not False, exclude=exclude if text else (), **text
+        )
         return dataclasses.replace(plan.schema, source=defaults), ()
     _, plan = local_engine.plan_table(request, num_workers=local_engine.available_cpus())
     assert plan.table is not None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from tfrec_tools.errors import RequestError
+from tfrec_tools.errors import RequestError, clipped
 from tfrec_tools.request import (
     Check,
     CsvOptions,
@@ -164,17 +164,17 @@ def _source_kind(
     return table_listing.kind_of(source)
 
 
-def _given(cls: type[CsvOptions | TextOptions], given: object, what: str) -> dict[str, Any]:
+def _given(cls: type[CsvOptions | TextOptions], given: Any, what: str) -> dict[str, Any]:
     """Return the options that were given, by their names in Python; Nones are left out."""
     names = list(cls.__dataclass_fields__)
+    if given is not None and not isinstance(given, (cls, Mapping)):
+        raise RequestError(f"{what} must be a mapping of options (got {clipped(given)})")
     if isinstance(given, cls):
         values = {name: getattr(given, name) for name in names}
     else:
         spelled = {name.rstrip("_"): name for name in names}
-        values = {
-            spelled.get(str(key), str(key)): value
-            for key, value in dict(given or {}).items()  # type: ignore[call-overload]
-        }
+        items: Mapping[Any, Any] = given if isinstance(given, Mapping) else {}
+        values = {spelled.get(str(key), str(key)): value for key, value in items.items()}
         unknown = sorted(set(values) - set(names))
         if unknown:
             raise RequestError(f"{what} options are {', '.join(spelled)} (got {unknown[0]!r})")
@@ -182,8 +182,10 @@ def _given(cls: type[CsvOptions | TextOptions], given: object, what: str) -> dic
         value = values.get(name)
         if isinstance(value, str):
             values[name] = tuple(value.split(","))
-        elif value is not None:
+        elif isinstance(value, (list, tuple)):
             values[name] = tuple(value)
+        elif value is not None:
+            raise RequestError(f"{name} must be a list of texts (got {clipped(value)})")
     if values.get("delimiter") in ("tab", "\\t"):
         values["delimiter"] = "\t"
     return {name: value for name, value in values.items() if value is not None}
@@ -228,6 +230,12 @@ def _check_text_values(values: Mapping[str, Any]) -> None:
         if value is None:
             continue
         shown = name.rstrip("_")
+        if name == "parallel":
+            wrong = [e for e in value if not isinstance(e, str) or not e or set(e) & set("./")]
+            if wrong:
+                raise RequestError(
+                    f"parallel must be endings without dots, such as en and de (got {wrong[0]!r})"
+                )
         known = [c for hint in get_args(hints[name]) for c in get_args(hint) if c is not ...]
         if name not in (*_TEXT_TYPES, "parallel") and value not in known:
             words = " or ".join(repr(choice) for choice in known)

@@ -33,7 +33,7 @@ from tfrec_tools.table_schema import (
 from tfrec_tools.table_survey import SurveyedTable, TableSurvey
 from tfrec_tools.tables import Table, TableFile, TablePart, TableUnit, unit_bytes
 
-RANGE_BYTES = 32 << 20
+RANGE_BYTES = 16 << 20
 """Of a shard so much is in memory at once while it is sorted; copies of it come on top."""
 
 _STEM = re.compile(r"([A-Za-z]+)(?:[-_.]?\d+(?:-of-\d+)?)?")
@@ -257,6 +257,10 @@ def _check_split_columns(
     """Raise RequestError if splits are to be made by what is not there."""
     if by is not None and by not in table.columns:
         raise RequestError(f"--split-by {unknown_column(by, table.columns)}")
+    if by not in (None, "filename") and table.text is not None and table.text.record == "document":
+        raise RequestError(
+            f"--split-by of packed documents must be filename, since paths decide (got {by!r})"
+        )
     if stratify is None:
         return
     feature = schema.features.get(stratify)

@@ -185,6 +185,14 @@ def inputs_of(schema: Schema, table: Table) -> dict[str, tuple[str, ...]]:
                 problems.append(Problem(f"{where}.from", unknown_column(column, columns)))
                 continue
             inputs[name] = (column,)
+            of_documents = table.text is not None and table.text.record == "document"
+            if of_documents and isinstance(feature, TokensFeature) and column != TEXT_COLUMN:
+                problems.append(
+                    Problem(
+                        f"{where}.from",
+                        f"tokens are made of the column {TEXT_COLUMN} (got {column!r})",
+                    )
+                )
         problems += _type_problems(where, feature, table, inputs[name])
     if problems:
         raise SchemaError(problems)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from tfrec_tools import inference
 from tfrec_tools.inference import ColumnEvidence
 from tfrec_tools.request import Request
@@ -102,8 +104,13 @@ def survey_needs(request: Request, table: Table) -> SurveyNeeds:
         classes={name: s for name, s in needs.classes.items() if name in known},
         stratify=needs.stratify if needs.stratify in known else None,
         references=tuple(pair for pair in needs.references if pair[0] in known),
-        words=tuple(pair for pair in needs.words if pair[1] in known),
+        words=tuple((n, c) for n, c in needs.words if c in known and _is_text(table.types[c])),
     )
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    """Say whether a column has words; what is wrong with others is said when all is resolved."""
+    return TokensFeature(vocabulary_size=1).accepts(type_) is None
 
 
 def _asked_needs(request: Request, table: Table) -> SurveyNeeds:

@@ -171,9 +171,9 @@ class TableBatch:
     ``positions`` (int64 [n]): of each record in its file, from which its rank comes.
     ``indices`` (int64 [n]): of each record in its part, those counted that are ``rejected``,
     which are those that could not be read at all, and those ``left_out``, which are counted
-    under a word that says why. ``rows()`` gives the rows' numbers. ``repaired``: rows of
-    records in which something was replaced that was no text in ``encoding``. ``keys``: of the
-    files of columns that come from others than ``key``.
+    under a word that says why. ``rows()`` gives the rows' numbers. ``repaired``: by file,
+    its encoding and the rows of records in which something was replaced that was no text.
+    ``keys``: of the files of columns that come from others than ``key``.
     """
 
     key: bytes
@@ -183,8 +183,7 @@ class TableBatch:
     rows: Callable[[], NDArray[np.int64]]
     rejected: tuple[CellFault, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
-    repaired: tuple[int, ...] = ()
-    encoding: str = "utf-8"
+    repaired: Mapping[bytes, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
     keys: Mapping[str, bytes] = field(default_factory=dict)
 
     @property

@@ -39,7 +39,7 @@ def test_extensions(name, expected) -> None:
 
 @pytest.mark.parametrize(
     ("head", "expected"),
-    [(b"\x1f\x8b\x08", "gzip"), (b"BZh9", "bz2"), (b"\x28\xb5\x2f\xfd", "zstd"),
+    [(b"\x1f\x8b\x08", "gzip"), (b"BZh91AY&", "bz2"), (b"BZh\x17rE8P", None), (b"BZh9\x17rE8", "bz2"), (b"BZh is text", None), (b"\x28\xb5\x2f\xfd", "zstd"),
      (b"\xfd7zXZ\x00", "xz"), (b"a,b", None), (b"", None)],
 )  # fmt: skip
 def test_compression_is_told_by_the_first_bytes(head, expected) -> None:

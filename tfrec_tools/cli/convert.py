@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tfrec_tools import worker_start
-from tfrec_tools.cli.csv_flags import csv_options, csv_values
-from tfrec_tools.cli.text_flags import text_options, text_values
+from tfrec_tools.cli.source_flags import source_options, source_values
 from tfrec_tools.errors import RequestError
 
 if TYPE_CHECKING:
@@ -88,8 +87,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Paths to leave out, such as 'masks/**'. May be repeated.",
 )
-@csv_options
-@text_options
+@source_options
 @click.option(
     "--on-error",
     type=click.Choice(["fail", "skip"]),
@@ -153,8 +151,7 @@ def convert_command(
         source,
         output,
         split_files=request_parsing.named_globs(split_files),
-        csv=csv_values(options),
-        text=text_values(options),
+        **source_values(options),
         **options,
     )
     if workers is not None and workers < 1:

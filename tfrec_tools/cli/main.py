@@ -18,7 +18,7 @@ from tfrec_tools.errors import ExitCode, TfrecError
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="tfrec")
 def tfrec_group() -> None:
-    """Turn images and tables into sharded, shuffled, checked TFRecord datasets.
+    """Turn images, tables and texts into sharded, shuffled, checked TFRecord datasets.
 
     \b
     Exit codes: 0 done · 2 the request or schema is wrong · 3 the source

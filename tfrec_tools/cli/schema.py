@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 import tfrec_tools
-from tfrec_tools.cli.csv_flags import csv_options, csv_values
-from tfrec_tools.cli.text_flags import text_options, text_values
+from tfrec_tools.cli.source_flags import source_options, source_values
 from tfrec_tools.errors import RequestError, counted, listed
 
 
@@ -44,8 +43,10 @@ def check_command(file: str) -> None:
     "--kind", type=click.Choice(["images", "csv", "table", "text"]), help="What SOURCE is."
 )
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Paths to leave out.")
-@csv_options
-@text_options
+@click.option(
+    "--labels/--no-labels", default=None, help="Whether folders are classes. By default they are."
+)
+@source_options
 def infer_command(source: str, **options: Any) -> None:
     """Print the schema that SOURCE is converted with if none is given.
 
@@ -54,9 +55,7 @@ def infer_command(source: str, **options: Any) -> None:
     """
     from tfrec_tools import conversion, schema_files
 
-    schema, notes = conversion.infer_schema(
-        source, csv=csv_values(options), text=text_values(options), **options
-    )
+    schema, notes = conversion.infer_schema(source, **source_values(options), **options)
     for note in notes:
         click.echo(f"Note: {note}", err=True)
     click.echo(schema_files.dump_schema(schema), nl=False)

@@ -73,7 +73,7 @@ def _dataset_info(manifest: Manifest) -> dict[str, Any]:
 
 
 def _supervised(manifest: Manifest) -> tuple[str, str] | None:
-    """Return input and target, if one feature is the input: an image, or the only one."""
+    """Return input and target, if one feature is the input: an image, or the only one but the path."""
     schema = manifest.schema
     if schema.target is None:
         return None
@@ -81,6 +81,8 @@ def _supervised(manifest: Manifest) -> tuple[str, str] | None:
     images = [name for name in schema.features_of(ImageFeature) if name != schema.target]
     if images:
         return images[0], schema.target
+    # The path of a document is no input.
+    inputs = [n for n in inputs if (schema.features[n].from_ or n) != "filename"] or inputs
     # Of several inputs, TFDS would have to be given a dict.
     return (inputs[0], schema.target) if len(inputs) == 1 else None
 

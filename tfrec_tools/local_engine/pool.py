@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -105,7 +107,16 @@ def _start_worker(counts: Any, gives_back: bool) -> None:  # noqa: FBT001 (calle
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _counts = counts
+    threading.Thread(target=_die_with_parent, daemon=True).start()
     tune_own_process(gives_back=gives_back)
+
+
+def _die_with_parent() -> None:
+    """End this process when the one it works for is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _count(*numbers: int) -> None:
@@ -143,6 +154,10 @@ def workers(num_workers: int, *, gives_back: bool = True) -> Iterator[Workers]:
     except BaseException:
         for process in list((pool._processes or {}).values()):  # noqa: SLF001 (no public way)
             process.kill()
+        # A worker may have died in the middle of a result: without this end of the pipe, the
+        # thread that waits for the rest would do so for ever.
+        if pool._result_queue is not None:  # noqa: SLF001
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()

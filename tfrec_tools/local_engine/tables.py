@@ -24,6 +24,8 @@ from tfrec_tools.table_survey import SurveyedTable, SurveyNeeds, TableSurvey
 from tfrec_tools.tables import Table, TablePart, TableUnit
 from tfrec_tools.worker_start import SMALL_NUM_BYTES, start_forkserver
 
+SPILL_PREFIX = "spill-"
+
 POOLED_SCAN_BYTES = 32 << 20
 """Less than this is scanned here, while the workers start."""
 
@@ -132,9 +134,12 @@ def _spill_folder(plan: Plan) -> Iterator[str]:
     parent = plan.request.spill_dir
     if parent is None and output.is_local:
         parent = os.path.join(output.url, stages.staging_folder(plan))
+        for name in os.listdir(parent) if os.path.isdir(parent) else ():
+            if name.startswith(SPILL_PREFIX):  # of a run that was killed: we have the lock
+                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
     if parent is not None:
         os.makedirs(parent, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix="spill-", dir=parent)
+    folder = tempfile.mkdtemp(prefix=SPILL_PREFIX, dir=parent)
     try:
         yield folder
     finally:

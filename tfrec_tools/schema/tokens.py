@@ -120,6 +120,11 @@ class TokensFeature:
             for name, bound in least
             if (value := getattr(self, name)) is not None and value < bound
         ]
+        problems += [
+            f"{name} must be at most {most:,} (got {value:,})"
+            for name, most in (("max_length", 1 << 31), ("num_oov", 1 << 31))
+            if (value := getattr(self, name)) is not None and value > most
+        ]
         if self.uses_words and self.pad_id > 0:
             problems.append(f"with a vocabulary, pad_id is 0 (got {self.pad_id})")
         elif self.pad_id >= 1 << 63:

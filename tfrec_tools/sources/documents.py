@@ -22,11 +22,9 @@ from tfrec_tools.sources.table_listing import (
 )
 from tfrec_tools.sources.text_listing import TEXT_EXTENSIONS
 from tfrec_tools.storage import Storage, base_name, open_storage, reason_of
-from tfrec_tools.tables import Compression
 from tfrec_tools.text_options import TextOptions
 
 _MAGIC_BYTES = 8  # enough to tell compression and byte order marks
-_BZ2_BLOCKS = (b"1AY&", b"\x17rE8")  # the first bytes of a block, and of the end of an empty file
 
 
 def file_root(request: Request) -> TableRoot:
@@ -144,7 +142,7 @@ def texts_of(contents: Sequence[bytes], options: TextOptions) -> Texts:
     # A loop over documents: each is opened by a library that takes one.
     for index, content in enumerate(contents):
         try:
-            data = text_content.decompressed(content, _compression(content))
+            data = text_content.decompressed(content, compression_of(content[:_MAGIC_BYTES]))
         except SourceError as error:
             damaged[index], data = str(error), b""
         encoding, start = _encoding(data, options)
@@ -156,12 +154,6 @@ def texts_of(contents: Sequence[bytes], options: TextOptions) -> Texts:
     left_out = {index: word for index, word in texts.left_out.items() if index not in damaged}
     faults = {**texts.faults, **damaged}
     return Texts(texts.values, faults, left_out, repaired=texts.repaired)
-
-
-def _compression(content: bytes) -> Compression | None:
-    """Return how a document is compressed: one that begins with the letters BZh may be none."""
-    found = compression_of(content[:_MAGIC_BYTES])
-    return None if found == "bz2" and content[4:8] not in _BZ2_BLOCKS else found
 
 
 def _encoding(data: bytes, options: TextOptions) -> tuple[str, int]:

@@ -140,13 +140,14 @@ def stream_ranges(
     first one that starts in a later block; the first range from ``data_start``. Of its
     ``num_rows`` lines all are ``num_blank`` but one per paragraph.
     """
-    behind = _from_offset(blocks, data_start)
+    behind = text_from(blocks, data_start)
     if rules.record == "paragraph":
         return _paragraph_ranges(behind, data_start)
     return _line_ranges(behind, data_start, rules)
 
 
-def _from_offset(blocks: Iterator[bytes], offset: int) -> Iterator[bytes]:
+def text_from(blocks: Iterator[bytes], offset: int) -> Iterator[bytes]:
+    """Yield content that comes in blocks from an offset on."""
     for block in blocks:
         if offset < len(block):
             yield block[offset:]

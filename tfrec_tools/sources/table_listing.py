@@ -44,8 +44,11 @@ _WILDCARDS = ("*", "?", "[")
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """Return how a file is compressed, by its first bytes."""
-    return next((name for magic, name in _MAGIC if head.startswith(magic)), None)
+    """Return how a file is compressed, by its first 8 bytes."""
+    found = next((name for magic, name in _MAGIC if head.startswith(magic)), None)
+    # A text may begin with the letters BZh; a block, or the end of an empty file, begins so:
+    is_bz2 = head[4:8] in (b"1AY&", b"\x17rE8")
+    return None if found == "bz2" and not is_bz2 else found
 
 
 def extension_of(name: bytes) -> bytes:

@@ -34,7 +34,7 @@ _BOMS = (
 
 
 _MAX_BOM_BYTES = 4
-_SHIFTS = b"\x1b$B!!\x1b(B\x1b$)C\x0e!!\x0f~{!!~}+AOk-"
+_SHIFTS = b"\x1b$B!!\x1b(B\x1b$)C\x0e!!\x0f~{!!~}+AOk-\\u0041\\n"
 """What makes encodings read the bytes that follow in another way, if they know such shifts."""
 
 
@@ -48,6 +48,7 @@ def known_encoding(name: str) -> str:
     try:
         found = codecs.lookup(name).name
         "a".encode(found)  # not the empty text, which every codec takes
+        text_cleaning.decoded("a".encode(found), found)
     except (LookupError, UnicodeError, ValueError):
         raise RequestError(
             f"--encoding must name an encoding such as utf-8, cp1252 or utf-16 (got {name!r})"

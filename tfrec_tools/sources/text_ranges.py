@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tfrec_tools.errors import SourceError
 from tfrec_tools.record_framing import crc32c
 from tfrec_tools.records import path_text
-from tfrec_tools.sources import csv_exact, csv_scanning, text_content
+from tfrec_tools.sources import csv_exact, csv_scanning, line_ranges, text_content
 from tfrec_tools.sources.csv_scanning import BLOCK_BYTES, NotExactError, Range
 from tfrec_tools.sources.range_formats import dialect_of, range_format
 from tfrec_tools.storage import Storage
@@ -73,21 +73,22 @@ def parts_of_scans(
     parts = []
     for found in ranges:
         num_records = format_.num_records(found)
-        first_row, row = row, row + found.num_rows
-        if not num_records:
-            continue  # nothing but blank lines
-        parts.append(
-            TablePart(
-                file=file,
-                start=found.start,
-                stop=found.stop,
-                num_records=num_records,
-                first_row=first_row,
-                content_crc32c=crc32c(content),
-                num_bytes=found.stop - found.start,
-            )
-        )
+        if num_records:  # else nothing but blank lines
+            parts.append(_part(file, found, num_records, row, crc32c(content)))
+        row += found.num_rows
     return tuple(parts)
+
+
+def _part(file: TableFile, found: Range, num_records: int, first_row: int, crc: int) -> TablePart:
+    return TablePart(
+        file=file,
+        start=found.start,
+        stop=found.stop,
+        num_records=num_records,
+        first_row=first_row,
+        content_crc32c=crc,
+        num_bytes=found.stop - found.start,
+    )
 
 
 def scan_whole(storage: Storage, table: Table, file: TableFile, *, exact: bool) -> FileScan:
@@ -150,17 +151,7 @@ def _scan_paragraphs(storage: Storage, table: Table, file: TableFile) -> FileSca
     for data, found in _stream_ranges(storage, table, file):
         num_records = format_.num_records(found)
         if num_records:
-            parts.append(
-                TablePart(
-                    file=file,
-                    start=found.start,
-                    stop=found.stop,
-                    num_records=num_records,
-                    first_row=row,
-                    content_crc32c=crc32c(data),
-                    num_bytes=found.stop - found.start,
-                )
-            )
+            parts.append(_part(file, found, num_records, row, crc32c(data)))
         row += found.num_rows
     return FileScan(0, parts=tuple(parts))
 
@@ -169,7 +160,10 @@ def _stream_ranges(
     storage: Storage, table: Table, file: TableFile
 ) -> Iterator[tuple[bytes, Range]]:
     """Yield the ranges of a file that is read from front to back. Raises NotExactError."""
-    blocks = text_content.blocks(storage, file, BLOCK_BYTES, mark=table.text is not None)
+    if file.mode == "ranges":  # its bytes as they lie: ranges of them are read again
+        blocks = text_content.blocks_of_bytes(storage, file)
+    else:
+        blocks = text_content.blocks(storage, file, BLOCK_BYTES, mark=table.text is not None)
     return range_format(table).stream(blocks, file.data_start)
 
 
@@ -226,20 +220,13 @@ def _exact_rows(
     table: Table, file: TableFile, blocks: Iterator[bytes]
 ) -> Iterator[csv_exact.ExactRow]:
     return csv_exact.scan(
-        _from_offset(blocks, file.data_start),
+        line_ranges.text_from(blocks, file.data_start),
         dialect_of(table),
         len(table.columns),
         name=path_text(file.key),
         first_offset=file.data_start,
         first_row=file.first_row,
     )
-
-
-def _from_offset(blocks: Iterator[bytes], offset: int) -> Iterator[bytes]:
-    for block in blocks:
-        if offset < len(block):
-            yield block[offset:]
-        offset = max(offset - len(block), 0)
 
 
 def changed(file: TableFile) -> SourceError:

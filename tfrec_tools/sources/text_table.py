@@ -140,9 +140,7 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
     }
     faults: dict[int, tuple[str, str]] = {}
     left_out: dict[int, str] = {}
-    repaired: set[int] = set()
     for name, found in cleaned.items():
-        repaired.update(found.repaired)
         for index, reason in found.faults.items():
             faults.setdefault(index, (name if part.beside else "", reason))
         left_out = dict(found.left_out) | left_out
@@ -155,7 +153,11 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
         texts = {name: column.take(here) for name, column in texts.items()}
     if LINE in columns:
         texts[LINE] = pa.array(given.rows()[kept])
-    repaired -= {*faults, *left_out}
+    repaired = {
+        file: [i for i in found.repaired if i not in faults and i not in left_out]
+        for found, file in zip(cleaned.values(), files, strict=True)
+        if found.repaired
+    }
     rows = given.rows() if faults or repaired else ()
     return TableBatch(
         key=part.file.key,
@@ -168,8 +170,11 @@ def _batch(table: Table, part: TablePart, given: _Slice, columns: Sequence[str])
             for index, (name, reason) in sorted(faults.items())
         ),
         left_out=Counter(left_out.values()),
-        repaired=tuple(int(rows[index]) for index in sorted(repaired)),
-        encoding=part.file.encoding,
+        repaired={
+            file.key: (file.encoding, tuple(int(rows[index]) for index in indices))
+            for file, indices in repaired.items()
+            if indices
+        },
         keys={
             name: file.key for name, file in zip(given.values, files, strict=True) if part.beside
         },

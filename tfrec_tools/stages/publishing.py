@@ -229,6 +229,12 @@ def publish(
     _check_counts(plan, ordered, units, num_faults, left_out)
     if not num_written:
         number = num_faults + sum(left_out.values())
+        if units is not None and units.num_dropped_tokens and not number:
+            raise SourceError(
+                "packed tokens must fill a sequence of max_length (all "
+                f"{counted(units.num_dropped_tokens, 'token')} were dropped as remainders); lower "
+                "max_length, or use remainder: pad"
+            )
         what = f"left out or rejected ({left_out_text(left_out)})" if left_out else "rejected"
         those = f"all {number} inputs were" if number > 1 else "the one input was"
         raise SourceError(f"{those} {what}; nothing is written")

@@ -114,7 +114,7 @@ def encode_unit(
                         _count(plan, statistics.setdefault(name, {}), found.columns, here)
                 writer.add(_spilled(batch, found, ranks), bins_of(plan, split, ranks))
         first_index += part.num_records
-        remarks += repairs.entries(part.file.key)
+        remarks += repairs.entries()
     return UnitResult(
         index=unit.index,
         spill=writer.close(),

@@ -18,6 +18,7 @@ from tfrec_tools.sources import references, table_listing, table_source
 from tfrec_tools.sources.table_source import ScanTask
 from tfrec_tools.sources.text_ranges import FileScan
 from tfrec_tools.storage import Storage, base_name
+from tfrec_tools.table_schema import inputs_of
 from tfrec_tools.table_survey import MAX_CLASSES, SurveyedTable, SurveyNeeds, TableSurvey
 from tfrec_tools.tables import Table, TableUnit
 
@@ -146,6 +147,7 @@ def resolve_table(request: Request, surveyed: SurveyedTable) -> Plan:
     """Return the plan that request, table and survey make."""
     asked = request
     if request.schema is not None and request.schema.features_of(TokensFeature):
+        inputs_of(request.schema, surveyed.table)  # raises for columns that have no words
         schema = tokenization.resolved(request.schema)
         schema = tokenization.with_vocabularies(schema, surveyed.survey.words)
         request = dataclasses.replace(request, schema=schema)

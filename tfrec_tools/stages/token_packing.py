@@ -184,7 +184,7 @@ def _records(plan: Plan, unit: TableUnit, column: str) -> Iterator[_Texts]:
                 num_bytes=int(bytes_per_record * batch.num_seen),
                 entries=entries_of(plan, batch, batch.rejected),
                 left_out=Counter(batch.left_out),
-                remarks=repairs.entries(part.file.key),
+                remarks=repairs.entries(),
             )
         first += part.num_records
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -98,25 +97,28 @@ def entries_of(plan: Plan, batch: TableBatch, faults: Sequence[CellFault]) -> li
 
 @dataclass(slots=True)
 class Repairs:
-    """Counts the repaired records of a part: one entry for all of them, however many."""
+    """Counts the repaired records of a part: one entry per file for all of them, however many."""
 
-    number: int = 0
-    first_row: int = 0
-    encoding: str = ""
+    _found: dict[bytes, tuple[str, int, int]] = field(default_factory=dict)
 
     def add(self, batch: TableBatch) -> None:
         """Count those of a batch."""
-        if batch.repaired and not self.number:
-            self.first_row, self.encoding = batch.repaired[0], batch.encoding
-        self.number += len(batch.repaired)
+        for key, (encoding, rows) in batch.repaired.items():
+            _, first_row, number = self._found.get(key, (encoding, rows[0], 0))
+            self._found[key] = encoding, first_row, number + len(rows)
 
-    def entries(self, key: bytes) -> list[ReportEntry]:
-        """Return what is to be reported of the file."""
-        if not self.number:
-            return []
-        reason = text_cleaning.repair_text(self.encoding, self.number)
-        entry = ReportEntry(path_text(key), Action.REPAIRED.value, reason)
-        return [dataclasses.replace(entry, row=self.first_row, numbered="line")]
+    def entries(self) -> list[ReportEntry]:
+        """Return what is to be reported."""
+        return [
+            ReportEntry(
+                path_text(key),
+                Action.REPAIRED.value,
+                text_cleaning.repair_text(encoding, number),
+                row=first_row,
+                numbered="line",
+            )
+            for key, (encoding, first_row, number) in self._found.items()
+        ]
 
 
 def is_unknown_class(entry: ReportEntry) -> bool:
