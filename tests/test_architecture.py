@@ -13,6 +13,8 @@ ROOT = Path(__file__).parent.parent
 
 LAYERS = [  # top first; a package stands for all of its modules
     {"tfrec_tools", "tfrec_tools.__main__"},
+    {"beam_jobs.images", "beam_jobs.csv", "beam_jobs.text"},
+    {"beam_jobs.main"},
     {"tfrec_tools.cli"},
     {"tfrec_tools.conversion"},
     {"tfrec_tools.request_parsing"},

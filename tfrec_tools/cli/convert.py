@@ -12,7 +12,7 @@ import click
 
 from tfrec_tools import worker_start
 from tfrec_tools.cli.source_flags import source_options, source_values
-from tfrec_tools.errors import RequestError
+from tfrec_tools.errors import MissingDependencyError, RequestError
 
 if TYPE_CHECKING:
     from tfrec_tools.local_engine import OnProgress, Progress
@@ -20,7 +20,27 @@ if TYPE_CHECKING:
     from tfrec_tools.request import Request
 
 
-@click.command("convert", context_settings={"help_option_names": ["-h", "--help"]})
+LOCAL = "local"
+
+
+class ConvertCommand(click.Command):
+    """Takes options that it does not know only where they are a runner's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse strictly, unless ``--runner`` names one of Beam's."""
+        given = [
+            value if flag == "--runner" else flag.partition("=")[2]
+            for flag, value in zip(args, [*args[1:], ""], strict=True)
+            if flag == "--runner" or flag.startswith("--runner=")
+        ]
+        if given and given[-1] != LOCAL:
+            ctx.ignore_unknown_options = ctx.allow_extra_args = True
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "convert", cls=ConvertCommand, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.argument("source")
 @click.argument("output")
 @click.option(
@@ -112,14 +132,18 @@ if TYPE_CHECKING:
 @click.option("--workers", type=int, metavar="N", help="Processes; by default one per core.")
 @click.option(
     "--runner",
-    type=click.Choice(["local", "FnApiRunner"]),
-    default="local",
+    metavar="RUNNER",
+    default=LOCAL,
     show_default=True,
-    help="The engine: this machine's processes, or Apache Beam in this process.",
+    help="The engine: this machine's processes, or a runner of Apache Beam, such as FnApiRunner or "
+    "DataflowRunner, with its own options behind SOURCE and OUTPUT.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no summary.")
+@click.pass_context
 def convert_command(
+    ctx: click.Context,
+    /,
     *,
     source: str,
     output: str,
@@ -139,8 +163,10 @@ def convert_command(
     OUTPUT is a new or empty folder. The same command run again goes on where
     an interrupted one ended.
     """
+    if source.startswith("--"):
+        raise click.UsageError(f"options of Beam come behind SOURCE and OUTPUT (got {source})")
     worker_start.before_numpy()
-    if runner == "local" and workers != 1:
+    if runner == LOCAL and workers != 1:
         worker_start.start_early(source)
     # Only now what imports NumPy and pyarrow: the workers' server imports them meanwhile.
     from tfrec_tools import request_parsing
@@ -161,7 +187,10 @@ def convert_command(
             text = _dry_run(request, on_progress)
         else:
             notes: list[str] = []
-            manifest = _convert(request, runner, workers, on_progress, notes)
+            if runner == LOCAL:
+                manifest = _convert(request, workers, on_progress, notes)
+            else:
+                manifest = _convert_on_beam(request, runner, workers, ctx.args)
             summary = manifest_summary(manifest, output, request.source.kind)
             text = "\n".join([summary, *notes])
     if not quiet:
@@ -181,32 +210,34 @@ def _dry_run(request: Request, on_progress: OnProgress | None) -> str:
 
 
 def _convert(
-    request: Request,
-    runner: str,
-    workers: int | None,
-    on_progress: OnProgress | None,
-    notes: list[str],
+    request: Request, workers: int | None, on_progress: OnProgress | None, notes: list[str]
 ) -> Manifest:
-    if runner == "local":
-        from tfrec_tools import local_engine
+    from tfrec_tools import local_engine
 
-        return local_engine.convert(
-            request,
-            num_workers=workers,
-            on_progress=on_progress,
-            on_plan=lambda plan: notes.extend(f"Note: {note}" for note in plan.layout.notes),
-        )
-    logging.disable(logging.WARNING)  # Beam warns at its import of Google packages it lacks
-    from beam_jobs import images
+    return local_engine.convert(
+        request,
+        num_workers=workers,
+        on_progress=on_progress,
+        on_plan=lambda plan: notes.extend(f"Note: {note}" for note in plan.layout.notes),
+    )
 
-    logging.disable(logging.NOTSET)
 
+def _convert_on_beam(
+    request: Request, runner: str, workers: int | None, beam_args: list[str]
+) -> Manifest:
     if workers is not None:
         raise RequestError("--workers goes with --runner local")
-    if not request.reads_files or request.source.kind != "images":
-        what = "texts" if request.source.kind == "text" else "tables"
-        raise RequestError(f"{what} must be converted with --runner local (got FnApiRunner)")
-    return images.run(request)
+    logging.disable(logging.WARNING)  # Beam warns at its import of Google packages it lacks
+    try:
+        from beam_jobs import running
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"--runner {runner} needs Apache Beam ({error.name} is not installed); "
+            "pip install 'tfrec-tools[beam]'"
+        ) from None
+    finally:
+        logging.disable(logging.NOTSET)
+    return running.run(request, runner=runner, args=beam_args)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ publish(plan, None, shard results, unit results)
 """
 
 from tfrec_tools.stages.document_words import (
+    WordCounts,
     counted_features,
     merge_words,
     survey_documents,
@@ -49,8 +50,9 @@ from tfrec_tools.stages.shard_writing import (
     finished_staged_shard,
     write_shard,
 )
-from tfrec_tools.stages.spilling import Spill
+from tfrec_tools.stages.spilling import Spill, SpilledBatch, respilled, spilled_batches
 from tfrec_tools.stages.table_encoding import encode_unit
+from tfrec_tools.stages.table_placing import shard_of_bin
 from tfrec_tools.stages.table_reading import (
     merge_surveys,
     open_table,
@@ -69,7 +71,9 @@ from tfrec_tools.stages.unit_results import UnitResult, folded, is_unknown_class
 __all__ = [
     "PlacedEntry",
     "Spill",
+    "SpilledBatch",
     "UnitResult",
+    "WordCounts",
     "claimed_output",
     "counted_features",
     "encode_unit",
@@ -94,11 +98,14 @@ __all__ = [
     "remove_useless",
     "resolve",
     "resolve_table",
+    "respilled",
     "scan",
     "scan_tasks",
     "settle",
     "shard_files_of",
+    "shard_of_bin",
     "sorted_by_shard",
+    "spilled_batches",
     "staging_folder",
     "survey",
     "survey_documents",

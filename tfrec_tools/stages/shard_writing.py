@@ -37,7 +37,12 @@ OnProgress = Callable[[int, int, int], None]
 
 
 def write_shard(
-    plan: Plan, shard: ShardId, files: pa.Table, on_progress: OnProgress | None = None
+    plan: Plan,
+    shard: ShardId,
+    files: pa.Table,
+    on_progress: OnProgress | None = None,
+    *,
+    attempt: str | None = None,
 ) -> ShardResult:
     """Write one shard into the staging folder. ``files`` (PLACED_SCHEMA) are in final order.
 
@@ -47,19 +52,28 @@ def write_shard(
     """
     source = documents.file_storage(plan.request)
     blocks = _blocks(plan, source, files, on_progress)
-    return write_staged_shard(plan, shard, shard_fingerprint(plan, files), blocks)
+    fingerprint = shard_fingerprint(plan, files)
+    return write_staged_shard(plan, shard, fingerprint, blocks, attempt=attempt)
 
 
 def write_staged_shard(
-    plan: Plan, shard: ShardId, fingerprint: str, blocks: Iterator[Block]
+    plan: Plan,
+    shard: ShardId,
+    fingerprint: str,
+    blocks: Iterator[Block],
+    *,
+    attempt: str | None = None,
 ) -> ShardResult:
     """Write the shard that consists of these blocks, its index and its sidecar.
 
+    ``attempt``: where others may write the same shard at the same time, a name that this one
+    alone has: files are called so until they are whole.
     Under ``on_error="fail"``, a shard with faults leaves no file; see `write_shard`.
     """
     output = open_storage(plan.request.output)
     name = plan.shard_name(shard)
-    path = f"{staging_folder(plan)}/{name}".encode()
+    staged = f"{staging_folder(plan)}/{name}".encode()
+    path = staged if attempt is None else f"{staging_folder(plan)}/{attempt}.{name}".encode()
     result = ShardResult(shard=shard, name=name, fingerprint=fingerprint, written=True)
     index_path = None if plan.request.compression else index_name(path.decode()).encode()
     try:
@@ -89,6 +103,10 @@ def write_staged_shard(
     sidecar = json.dumps(dataclasses.asdict(result), sort_keys=True).encode()
     sealed = b"%08x\n%s" % (crc32c(sidecar), sidecar)
     shard_files.write_file(output, path + SIDECAR_SUFFIX.encode(), sealed)
+    if attempt is not None:
+        index = [b".idx"] if index_path is not None else []
+        for suffix in (b"", *index, SIDECAR_SUFFIX.encode()):
+            output.rename(path + suffix, staged + suffix)
     return result
 
 

@@ -7,9 +7,11 @@ that memory depends on the size of a range, not on that of a shard or of the inp
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,14 +30,22 @@ CHUNK_BYTES = 24 << 20
 
 @dataclass(frozen=True, slots=True)
 class Spill:
-    """A spill file; ``bins``: the range of each batch in it, as int64 bytes."""
+    """A spill file; ``bins``: the range of each batch in it, as int64 bytes.
+
+    ``places``: by what batches of one range are to be ordered (int64 bytes), if not as they lie.
+    """
 
     path: str
     bins: bytes
+    places: bytes = b""
 
     def batches_of(self, bin_index: int) -> NDArray[np.int64]:
-        """Return the numbers of the batches of one range."""
-        return np.flatnonzero(np.frombuffer(self.bins, dtype=np.int64) == bin_index)
+        """Return the numbers of the batches of one range, in order."""
+        found = np.flatnonzero(np.frombuffer(self.bins, dtype=np.int64) == bin_index)
+        if self.places:
+            places = np.frombuffer(self.places, dtype=np.int64)
+            found = found[np.argsort(places[found], kind="stable")]
+        return found
 
 
 @dataclass(slots=True)
@@ -116,6 +126,64 @@ def read_range(spills: Sequence[Spill], bin_index: int) -> pa.Table | None:
                 reader = ipc.open_file(source)
                 batches += [reader.get_batch(number) for number in numbers.tolist()]
     return pa.Table.from_batches(batches) if batches else None
+
+
+class SpilledBatch(NamedTuple):
+    """Records of one unit and one range of ranks, for engines that carry them about.
+
+    ``number``: among the unit's batches; ``data``: an Arrow stream of one batch.
+    """
+
+    unit_index: int
+    number: int
+    bin_index: int
+    data: bytes
+
+
+_MAX_NUMBER_BITS = 32
+
+
+def spilled_batches(unit_index: int, spill: Spill) -> Iterator[SpilledBatch]:
+    """Yield the batches of a unit's spill file."""
+    bins = np.frombuffer(spill.bins, dtype=np.int64).tolist()
+    with pa.OSFile(spill.path, "rb") as source:
+        reader = ipc.open_file(source)
+        for number, bin_index in enumerate(bins):
+            batch = reader.get_batch(number)
+            sink = pa.BufferOutputStream()
+            with ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield SpilledBatch(unit_index, number, bin_index, sink.getvalue().to_pybytes())
+
+
+def respilled(path: str, batches: Iterable[SpilledBatch]) -> Spill | None:
+    """Put batches of many units, in any order, into one spill file; None if there are none.
+
+    Batches that come twice are kept once. Raises DatasetError if the file cannot be written.
+    """
+    bins: list[int] = []
+    places: list[int] = []
+    seen: set[int] = set()
+    writer: ipc.RecordBatchFileWriter | None = None
+    with contextlib.ExitStack() as stack:
+        for batch in batches:
+            place = batch.unit_index << _MAX_NUMBER_BITS | batch.number
+            if place in seen:
+                continue
+            seen.add(place)
+            found = ipc.open_stream(batch.data).read_next_batch()
+            try:
+                if writer is None:
+                    sink = stack.enter_context(pa.OSFile(path, "wb"))
+                    writer = stack.enter_context(ipc.new_file(sink, found.schema))
+                writer.write_batch(found)
+            except OSError as error:
+                raise _cannot_spill(error) from None
+            bins.append(batch.bin_index)
+            places.append(place)
+    if writer is None:
+        return None
+    return Spill(path, *(np.array(numbers, dtype=np.int64).tobytes() for numbers in (bins, places)))
 
 
 def remove(spills: Iterator[Spill] | Sequence[Spill]) -> None:

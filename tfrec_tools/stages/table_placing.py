@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tfrec_tools import placement, splitting
 from tfrec_tools.plan import Plan
 from tfrec_tools.request import Order
+from tfrec_tools.shard_names import ShardId
 from tfrec_tools.stages.table_reading import labels_of
 from tfrec_tools.tables import TableBatch, TableUnit
 
@@ -98,6 +99,15 @@ def bin_starts(plan: Plan) -> NDArray[np.int64]:
         for shards, ranges in zip(plan.num_shards, plan.table.num_ranges, strict=True)
     ]
     return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+
+
+def shard_of_bin(plan: Plan, bin_index: int) -> ShardId:
+    """Return the shard that a range of ranks belongs to."""
+    assert plan.table is not None
+    starts = bin_starts(plan)
+    split = int(np.searchsorted(starts, bin_index, side="right")) - 1
+    index = (bin_index - int(starts[split])) // plan.table.num_ranges[split]
+    return ShardId(plan.splits.names[split], index)
 
 
 def bins_of(plan: Plan, split: NDArray[np.int64], ranks: placement.Ranks) -> NDArray[np.int64]:

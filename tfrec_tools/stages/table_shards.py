@@ -38,16 +38,20 @@ def write_table_shard(
     spills: Sequence[Spill],
     fingerprint: str,
     on_progress: OnProgress | None = None,
+    *,
+    attempt: str | None = None,
 ) -> ShardResult:
     """Write one shard into the staging folder, range by range, each sorted by rank.
 
-    ``spills``: in the order of their units. The files that records name are read here.
+    ``spills``: in the order of their units. The files that records name are read here. See
+    `write_staged_shard` for ``attempt``.
     """
     return write_staged_shard(
         plan,
         shard,
         fingerprint,
         blocks=_blocks(plan, shard, spills, on_progress),
+        attempt=attempt,
     )
 
 

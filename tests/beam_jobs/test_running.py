@@ -13,7 +13,7 @@ from tfrec_tools.errors import RecordError, SourceError
 from tfrec_tools.request_parsing import make_request
 
 logging.disable(logging.WARNING)
-images = pytest.importorskip("beam_jobs.images")
+running = pytest.importorskip("beam_jobs.running")
 logging.disable(logging.NOTSET)
 
 
@@ -88,7 +88,7 @@ def test_the_same_bytes_as_the_local_engine(
         return found
 
     monkeypatch.setattr(stages, "list_units", shuffled)
-    beam = images.run(request(source, tmp_path / "beam", **options))
+    beam = running.run(request(source, tmp_path / "beam", **options))
     assert beam == local
     assert file_hashes(tmp_path / "beam") == file_hashes(tmp_path / "local")
 
@@ -97,7 +97,7 @@ def test_faults_are_told_as_the_local_engine_tells_them(source, tmp_path) -> Non
     with pytest.raises(RecordError) as local:
         tfrec_tools.convert(source, tmp_path / "local")
     with pytest.raises(RecordError) as beam:
-        images.run(request(source, tmp_path / "beam"))
+        running.run(request(source, tmp_path / "beam"))
     assert str(beam.value) == str(local.value)
     assert not (tmp_path / "beam" / "manifest.json").exists()
 
@@ -106,6 +106,6 @@ def test_a_wrong_source_is_told_as_the_local_engine_tells_it(source, tmp_path) -
     with pytest.raises(SourceError) as local:
         tfrec_tools.convert(source / "b" / "deep", tmp_path / "local")
     with pytest.raises(SourceError) as beam:
-        images.run(request(source / "b" / "deep", tmp_path / "beam"))
+        running.run(request(source / "b" / "deep", tmp_path / "beam"))
     assert str(beam.value) == str(local.value)
     assert not (tmp_path / "beam").exists()

@@ -1,0 +1,10 @@
+"""``python -m beam_jobs.csv --input … --output …``: the conversion of CSV files on Beam."""
+
+from __future__ import annotations
+
+import sys
+
+from beam_jobs.main import main
+
+if __name__ == "__main__":
+    sys.exit(main("csv"))
