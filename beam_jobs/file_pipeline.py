@@ -127,4 +127,4 @@ def _write_shard(
 
 def _publish(results: list[ShardResult], plan: Plan, survey: Survey) -> Manifest:
     with open_storage(plan.request.output).locked():
-        return stages.publish(plan, survey, results)
+        return stages.published(plan) or stages.publish(plan, survey, results)

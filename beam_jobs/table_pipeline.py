@@ -192,4 +192,4 @@ def _write_shard(
 
 def _publish(results: Sequence[ShardResult], plan: Plan, units: stages.UnitResult) -> Manifest:
     with open_storage(plan.request.output).locked():
-        return stages.publish(plan, None, results, units)
+        return stages.published(plan) or stages.publish(plan, None, results, units)

@@ -197,6 +197,21 @@ def too_many_rejected(plan: Plan, faults: Sequence[ReportEntry]) -> TfrecError |
     )
 
 
+def published(plan: Plan) -> Manifest | None:
+    """Return the manifest if an earlier attempt at this plan published it, else None.
+
+    An engine may carry out any step twice: the staging folder, which goes last, tells.
+    """
+    output = open_storage(plan.request.output)
+    if output.exists(staging_folder(plan).encode()):
+        return None
+    try:
+        manifest = manifest_files.load_manifest(plan.request.output)
+    except DatasetError:
+        return None
+    return manifest if manifest.fingerprint == plan.fingerprint() else None
+
+
 def publish(
     plan: Plan,
     survey: Survey | None,
