@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: demo test test-slow lint docs benchmark clean
+.PHONY: demo test test-slow test-engines lint docs benchmark clean
 
 $(VENV)/.python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12 …")'
@@ -42,6 +42,9 @@ test: lint
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest --quiet -m slow
+
+test-engines: $(VENV)/.test
+	$(BIN)/python -m pytest --quiet -m engines -rs tests/engines
 
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate_cli.py

@@ -77,7 +77,7 @@ def blocks() -> Iterator[Block]:
 BLOCKS = list(blocks())
 YAML_BLOCKS = [block for block in BLOCKS if block.language == "yaml"]
 PYTHON_BLOCKS = [block for block in BLOCKS if block.language == "python"]
-RUN_PAGES = ("tables.md", "text.md")
+RUN_PAGES = ("tables.md", "text.md", "beam.md")
 RUN_CONSOLE_BLOCKS = [b for b in BLOCKS if b.page in RUN_PAGES and b.language == "console"]
 RUN_PYTHON_BLOCKS = [b for b in PYTHON_BLOCKS if b.page in RUN_PAGES]
 
@@ -505,7 +505,7 @@ def test_shown_python_compiles_and_uses_names_that_exist(block: Block) -> None:
 
 
 class TestExamples:
-    """Those of docs/tables.md and docs/text.md, each in a folder of its own, give what is shown."""
+    """Those of docs/tables.md, text.md and beam.md, each in a folder of its own, give what is shown."""
 
     @pytest.mark.parametrize("block", RUN_CONSOLE_BLOCKS, ids=str)
     def test_shown_commands_say_what_is_shown(self, tmp_path, monkeypatch, capfd, block) -> None:
