@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import apache_beam as beam
+from apache_beam.metrics import Metrics
 from apache_beam.pvalue import AsSingleton
 
 from tfrec_tools import stages
@@ -110,6 +111,20 @@ def every_shard(plan: Plan) -> Iterator[tuple[ShardKey, None]]:
         yield (shard.split, shard.index), None
 
 
+def counted(manifest: Manifest) -> Manifest:
+    """Show the counts of a finished dataset among the job's metrics, as ``tfrec`` counters.
+
+    They are for people: a step that is repeated counts again. The manifest is what holds.
+    """
+    for name, number in (
+        ("records_written", manifest.num_records),
+        ("inputs_rejected", manifest.num_rejected),
+        ("records_left_out", sum(manifest.left_out.values())),
+    ):
+        Metrics.counter("tfrec", name).inc(number)
+    return manifest
+
+
 def attempt() -> str:
     """Return a name that no other attempt at the same work has."""
     return uuid.uuid4().hex
@@ -127,4 +142,4 @@ def _write_shard(
 
 def _publish(results: list[ShardResult], plan: Plan, survey: Survey) -> Manifest:
     with open_storage(plan.request.output).locked():
-        return stages.published(plan) or stages.publish(plan, survey, results)
+        return counted(stages.published(plan) or stages.publish(plan, survey, results))

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import apache_beam as beam
 from apache_beam.pvalue import AsIter, AsList, AsSingleton
 
-from beam_jobs.file_pipeline import ShardKey, attempt, every_shard
+from beam_jobs.file_pipeline import ShardKey, attempt, counted, every_shard
 from tfrec_tools import stages
 from tfrec_tools.manifest import Manifest
 from tfrec_tools.plan import Plan
@@ -192,4 +192,4 @@ def _write_shard(
 
 def _publish(results: Sequence[ShardResult], plan: Plan, units: stages.UnitResult) -> Manifest:
     with open_storage(plan.request.output).locked():
-        return stages.published(plan) or stages.publish(plan, None, results, units)
+        return counted(stages.published(plan) or stages.publish(plan, None, results, units))

@@ -20,14 +20,21 @@ import pytest
 from pyarrow import parquet
 
 import tfrec_tools
-from tfrec_tools import stages
+from tfrec_tools import local_engine, stages
 from tfrec_tools.errors import RecordError, RequestError, TfrecError
 from tfrec_tools.request import Request
 from tfrec_tools.request_parsing import make_request
 
 logging.disable(logging.WARNING)
 running = pytest.importorskip("beam_jobs.running")
+from apache_beam import coders  # noqa: E402 (only where Beam is installed)
+
+from beam_jobs.file_pipeline import _place  # noqa: E402
+from beam_jobs.options import pipeline_of  # noqa: E402
+
 logging.disable(logging.NOTSET)
+
+COUNTERS = ("records_written", "inputs_rejected", "records_left_out")
 
 RAN: set[str] = set()
 """The engines that really ran."""
@@ -335,6 +342,68 @@ def test_too_many_rejected_inputs_are_an_error(tmp_path, draw_folder) -> None:
     draw_csv(tmp_path / "in", draw_folder)
     with pytest.raises(RecordError, match="at most 0 inputs may be rejected"):
         running.run(request(tmp_path / "in", tmp_path / "out", max_errors=0))
+
+
+def test_counts_are_among_the_metrics(tmp_path, draw_folder) -> None:
+    draw_text(tmp_path / "in", draw_folder)
+    asked = request(
+        tmp_path / "in", tmp_path / "out", kind="text", text={"record": "line", "min_chars": 30}
+    )
+    pipeline = pipeline_of([], "FnApiRunner")
+    running.build(pipeline, asked)
+    result = pipeline.run()
+    result.wait_until_finish()
+    found = {c.key.metric.name: c.committed for c in result.metrics().query()["counters"]}
+    manifest = tfrec_tools.load_manifest(str(tmp_path / "out"))
+    assert {name: found[name] for name in COUNTERS} == {
+        "records_written": manifest.num_records,
+        "inputs_rejected": 1,
+        "records_left_out": manifest.left_out["too short"],
+    }
+    assert manifest.num_records + 1 + manifest.left_out["too short"] == 1_001
+
+
+def test_less_than_150_bytes_are_shuffled_per_image(tmp_path) -> None:
+    """Of an image only its place and path go through the group-by, as Beam encodes them."""
+    keys = [
+        f"class_of_images_{n % 40:03d}/a_photograph_with_a_long_name_{n:06d}.jpg"
+        for n in range(500)
+    ]
+    assert 60 <= len(keys[0]) < 70
+    for key in keys:
+        (tmp_path / "in" / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / key).write_bytes(b"x")
+    asked = request(tmp_path / "in", tmp_path / "out", num_shards=1_000)
+    plan = local_engine.plan_conversion(asked).plan
+    sizes = []
+    coder = coders.registry.get_coder(Any)
+    for unit in stages.list_units(asked):
+        for batch in stages.list_unit(asked, unit):
+            sizes += [len(coder.encode(e)) for e in _place((unit, batch), plan)]
+    assert len(sizes) == 500
+    assert max(sizes) < 150
+
+
+TELLTALE = """
+import importlib.abc, os, pathlib, sys
+here = pathlib.Path(__file__).parent
+(here / f"started-{os.getpid()}").touch()
+class Telltale(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, *_):
+        if name == "tensorflow":
+            (here / "imported-tensorflow").touch()
+sys.meta_path.insert(0, Telltale())
+"""
+
+
+def test_workers_never_import_tensorflow(compare, tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(TELLTALE)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    compare("csv", args=("--direct_running_mode=multi_processing", "--direct_num_workers=2"))
+    assert len(list(folder.glob("started-*"))) >= 2
+    assert not (folder / "imported-tensorflow").exists()
 
 
 def test_programs_take_input_and_output_by_name(tmp_path, draw_folder, file_hashes) -> None:
