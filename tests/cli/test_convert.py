@@ -127,3 +127,14 @@ def test_progress_is_silent_where_there_is_no_terminal(source) -> None:
 def test_runner_without_workers(source, capsys) -> None:
     assert tfrec_convert(["pets", "out", "--runner", "FnApiRunner", "--workers", "2"]) == 2
     assert "--workers goes with --runner local" in capsys.readouterr().err
+
+
+def test_an_interrupt_while_classes_are_made_is_no_bug(source, monkeypatch, capsys) -> None:
+    def interrupted(*_args: object, **_named: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(convert_command, "main", interrupted)
+    assert tfrec_convert([str(source), "out"]) == 130
+    assert capsys.readouterr().err == (
+        "tfrec-convert: interrupted; what was finished is kept, the same command goes on from there\n"
+    )

@@ -49,11 +49,12 @@ def _run(command: click.Command, name: str, arguments: Sequence[str] | None) -> 
         error.show()
         return ExitCode.REQUEST
     except (click.Abort, KeyboardInterrupt):
-        click.echo(
-            f"{name}: interrupted; what was finished is kept, the same command goes on from there",
-            err=True,
-        )
-        return ExitCode.INTERRUPTED
+        return _interrupted(name)
+    except RuntimeError as error:
+        # Python 3.11 wraps what comes up while a class is being made.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            return _interrupted(name)
+        raise
     except TfrecError as error:
         click.echo(f"{name}: error: {error}", err=True)
         return error.exit_code
@@ -61,6 +62,14 @@ def _run(command: click.Command, name: str, arguments: Sequence[str] | None) -> 
         sys.stderr.close()  # the reader of our output went away: nothing is left to say
         return ExitCode.OK
     return ExitCode.OK
+
+
+def _interrupted(name: str) -> int:
+    click.echo(
+        f"{name}: interrupted; what was finished is kept, the same command goes on from there",
+        err=True,
+    )
+    return ExitCode.INTERRUPTED
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
