@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from benchmarks.beam_conversion import beam_command
 from benchmarks.csv_conversion import csv_command
 from benchmarks.csv_reading import csv_read_command
 from benchmarks.image_conversion import images_command
@@ -34,6 +35,7 @@ def benchmarks_group() -> None:
       python -m benchmarks text                       a file of 1,000,000 lines
       python -m benchmarks text --documents           50,000 documents in class folders
       python -m benchmarks text --memory              memory for 100 MB, 2 GB, a long line
+      python -m benchmarks beam                       200,000 lines on the local engine and on Beam
     """
 
 
@@ -42,6 +44,7 @@ benchmarks_group.add_command(read_command)
 benchmarks_group.add_command(csv_command)
 benchmarks_group.add_command(csv_read_command)
 benchmarks_group.add_command(text_command)
+benchmarks_group.add_command(beam_command)
 
 
 def main(prog_name: str = "python -m benchmarks") -> None:
